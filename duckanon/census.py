@@ -1,0 +1,101 @@
+"""The source, counted once: distinct quasi-identifier tuples with their sensitive values, coded for every level."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.engine import Column, Engine
+from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import case_of, column, literal, sql, text_of
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.build import build_hierarchies
+from duckanon.policy import Policy, Sensitive
+from duckanon.scratch import Scratch
+from duckanon.source import BoundSource
+from duckanon.values import NO_LEVEL, ValueTable, value_table
+
+# Below this many rows there is nobody to hide among.
+_FEWEST_ROWS = 2
+
+
+@dataclass(frozen=True)
+class Census:
+    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n."""
+
+    table: exp.Table
+    rows: int
+    hierarchies: tuple[Hierarchy, ...]
+    sensitive: tuple[ValueTable, ...]
+    keep: tuple[Column, ...]
+    scratch: Scratch
+
+    @property
+    def engine(self) -> Engine:
+        return self.scratch.engine
+
+    @property
+    def codes(self) -> list[str]:
+        return [h.code(level) for h in self.hierarchies for level in range(h.height)]
+
+    def keys(self, levels: tuple[int, ...]) -> list[str]:
+        """The columns that tell the classes of a node apart; a column at its top tells nothing."""
+        return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]
+
+
+def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census:
+    """Count the source in one scan, build the hierarchies from what was counted, and code it."""
+    tuples = scratch.table("tuples", _tuples(source), "the source, counted in one scan")
+    ((rows,),) = scratch.engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
+    if rows < _FEWEST_ROWS:
+        what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
+        raise PolicyError([Fault("source", what)], policy.file)
+    hierarchies = build_hierarchies(list(source.quasi_identifiers), tuples, rows, scratch)
+    sensitive = [
+        value_table(index, wanted, column, tuples, rows, scratch)
+        for index, (wanted, column) in enumerate(source.sensitive)
+    ]
+    coded = _coded(tuples, hierarchies, sensitive, len(source.keep))
+    table = scratch.table("census", coded, "the census: codes of every level")
+    scratch.drop(tuples)
+    return Census(table, rows, tuple(hierarchies), tuple(sensitive), source.keep, scratch)
+
+
+def _tuples(source: BoundSource) -> exp.Query:
+    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released."""
+    named = [(column(c.name), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
+    named += [(released_value(s, column(c.name)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
+    named += [(column(c.name), f"k{j}") for j, c in enumerate(source.keep)]
+    values = [expression.as_(name) for expression, name in named]
+    counted = exp.select(*values).from_(source.table).subquery("source")
+    names = [column(name) for _, name in named]
+    return exp.select(*names, sql("COUNT(*)").as_("n")).from_(counted).group_by(*names)
+
+
+def released_value(wanted: Sensitive, value: exp.Expression) -> exp.Expression:
+    """A sensitive value as the release shows it: itself, or its level."""
+    if wanted.publish == "value":
+        return value
+    levels = {text: literal(level) for level, texts in wanted.levels.items() for text in texts}
+    known = case_of(text_of(value), levels, literal(NO_LEVEL))
+    return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
+
+
+def _coded(tuples: exp.Table, hierarchies: list[Hierarchy], sensitive: list[ValueTable], kept: int) -> exp.Query:
+    query = exp.select().from_(exp.alias_(tuples, "t", table=True))
+    for hierarchy in hierarchies:
+        alias = f"m{hierarchy.index}"
+        for level in range(hierarchy.height):
+            # NULL is in no mapping table: code 0 at every level below the top.
+            code = sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias))
+            query = query.select(code.as_(hierarchy.code(level)))
+        on = exp.EQ(this=column(f"q{hierarchy.index}", "t"), expression=column("value", alias))
+        query = query.join(exp.alias_(hierarchy.mapping, alias, table=True), on=on, join_type="left")
+    for values in sensitive:
+        alias = f"v{values.index}"
+        query = query.select(column("code", alias).as_(f"s{values.index}"))
+        on = exp.EQ(this=column(f"s{values.index}", "t"), expression=column("value", alias))
+        query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
+    keeps = [column(f"k{index}", "t") for index in range(kept)]
+    return query.select(*keeps, column("n", "t"))

@@ -1,0 +1,64 @@
+"""The seam between the driver and a database: all that a run asks of an engine."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from duckanon.engine.names import quoted
+from duckanon.expressions import table
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the catalog spells it, with its type in the engine's words."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table or view, spelled as the catalog spells it: `parts` is what a statement needs to name it."""
+
+    parts: tuple[str, ...]
+    kind: str  # table | view
+    comment: str | None = None
+
+    @property
+    def spelled(self) -> str:
+        return quoted(*self.parts)
+
+    @property
+    def table(self) -> exp.Table:
+        return table(*self.parts)
+
+
+class Engine(Protocol):
+    """One connection to one warehouse. Nothing else in the package holds a connection."""
+
+    dialect: str
+    location: str  # how messages call the database
+    persistent: bool  # whether a table made here outlives the process
+    trace: list[tuple[str, exp.Expression | str]]  # what was executed, with a note on its purpose
+
+    def execute(self, statement: exp.Expression, note: str = "") -> None: ...
+    def fetch(self, query: exp.Expression, note: str = "") -> list[tuple[Any, ...]]: ...
+    def columns(self, relation: exp.Table) -> list[Column]: ...
+    def is_number(self, column: Column) -> bool: ...
+    def is_date(self, column: Column) -> bool: ...
+    def find(self, spelled: str) -> Relation | None: ...
+    def target(self, spelled: str) -> Relation: ...
+    def define_query(self, name: exp.Table, query: str, temporary: bool) -> None: ...
+    def define_file(self, name: exp.Table, path: str, texts: list[str], temporary: bool) -> None: ...
+    def define_mapping(self, name: exp.Table, path: Path, width: int, delimiter: str, header: bool) -> None: ...
+    def macro(self, name: str, relation: str, *arguments: exp.Expression) -> list[dict[str, Any]]: ...
+    def write_file(self, query: exp.Query, path: Path, kind: str, mark: str) -> None: ...
+    def read_mark(self, path: Path) -> str | None: ...
+    def comment(self, relation: Relation, text: str) -> None: ...
+    def transaction(self) -> AbstractContextManager[None]: ...
+    def close(self) -> None: ...

@@ -1,0 +1,288 @@
+"""DuckDB, embedded: the default engine, and the one that searches."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from duckanon import resources
+from duckanon.engine import Column, Relation
+from duckanon.engine.names import quoted, split_name
+from duckanon.errors import EngineError
+from duckanon.expressions import literal
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "FLOAT", "DOUBLE", "UTINYINT")
+_NUMBERS += ("USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
+_READERS = {
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".txt": "read_csv",
+    ".parquet": "read_parquet",
+    ".json": "read_json",
+    ".jsonl": "read_json",
+    ".ndjson": "read_json",
+}
+# Texts that no mapping file holds: every cell is a value, the empty one too.
+_NO_NULL = "\x01"
+# These errors are about names, files and memory; any other may quote a value out of a row.
+_HARMLESS = (
+    duckdb.IOException,
+    duckdb.CatalogException,
+    duckdb.BinderException,
+    duckdb.ParserException,
+    duckdb.OutOfMemoryException,
+    duckdb.ConnectionException,
+    duckdb.TransactionException,
+    duckdb.PermissionException,
+    duckdb.NotImplementedException,
+)
+
+
+class DuckDB:
+    """A connection to DuckDB: the warehouse and the place of the search at once."""
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, owned: bool) -> None:
+        self.connection = connection
+        self.location = location
+        self.persistent = persistent
+        self.trace: list[tuple[str, exp.Expression | str]] = []
+        self._owned = owned
+        self._macros: str | None = None
+
+    @classmethod
+    def open(cls, path: Path | None, writable: bool) -> DuckDB:
+        """Open a database file, or an empty database in memory. Never creates a file."""
+        if path is None:
+            return cls(duckdb.connect(), "the database in memory", persistent=False, owned=True)
+        if path.is_dir():
+            raise EngineError(f"{path}: is a folder, not a DuckDB database")
+        if not path.exists():
+            raise EngineError(f"{path}: there is no such database")
+        try:
+            connection = duckdb.connect(str(path), read_only=not writable)
+        except duckdb.Error as error:
+            raise EngineError(f"{path}: {_opening_fault(error)}") from error
+        return cls(connection, str(path), persistent=True, owned=True)
+
+    @classmethod
+    def wrap(cls, connection: duckdb.DuckDBPyConnection) -> DuckDB:
+        """Use a connection that the caller owns; it is left open."""
+        return cls(connection, "the connected database", persistent=True, owned=False)
+
+    def __enter__(self) -> DuckDB:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._macros is not None and not self._owned:
+            self.connection.execute(f"DETACH {quoted(self._macros)}")
+        self._macros = None
+        if self._owned:
+            self.connection.close()
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    def execute(self, statement: exp.Expression, note: str = "") -> None:
+        self._run(statement, note)
+
+    def fetch(self, query: exp.Expression, note: str = "") -> list[tuple[Any, ...]]:
+        return self._run(query, note).fetchall()
+
+    def _run(self, statement: exp.Expression | str, note: str = "") -> duckdb.DuckDBPyConnection:
+        if note:
+            self.trace.append((note, statement))
+        text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
+        try:
+            return self.connection.execute(text)
+        except duckdb.Error as error:
+            raise EngineError(_fault(error), text) from error
+
+    def macro(self, name: str, relation: str, *arguments: exp.Expression) -> list[dict[str, Any]]:
+        """Ask one of the analysts' macros about a relation; they live in a catalog of their own, not the user's."""
+        home = self._macro_home()
+        given = ", ".join(argument.sql(self.dialect) for argument in (literal(relation), *arguments))
+        result = self._run(f"SELECT * FROM {quoted(home, 'duckanon', name)}({given})")
+        names = [column[0] for column in result.description or []]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def _macro_home(self) -> str:
+        if self._macros is None:
+            home = f"duckanon_macros_{secrets.token_hex(4)}"
+            ((catalog, schema),) = self._run("SELECT current_database(), current_schema()").fetchall()
+            self._run(f"ATTACH ':memory:' AS {quoted(home)} (READ_WRITE)")
+            try:
+                self._run(f"USE {quoted(home)}")
+                self._run(resources.macros())
+            finally:
+                self._run(f"USE {quoted(catalog, schema)}")
+            self._macros = home
+        return self._macros
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing: whatever is made inside is gone if the block does not end well."""
+        self._macro_home()  # one transaction cannot write to two databases, so this comes first
+        self._run("BEGIN")
+        try:
+            yield
+            self._run("COMMIT")
+        except BaseException:
+            try:
+                self.connection.execute("ROLLBACK")
+            except duckdb.Error:
+                pass  # the failing statement has ended the transaction already
+            raise
+
+    # -- the catalog ------------------------------------------------------------------------------
+
+    def columns(self, relation: exp.Table) -> list[Column]:
+        rows = self._run(f"DESCRIBE SELECT * FROM {relation.sql(self.dialect, identify=True)}").fetchall()
+        return [Column(row[0], row[1]) for row in rows]
+
+    def is_number(self, column: Column) -> bool:
+        return column.type.split("(")[0] in _NUMBERS and not column.type.endswith("]")
+
+    def is_date(self, column: Column) -> bool:
+        return column.type == "DATE" or column.type.startswith("TIMESTAMP")
+
+    def find(self, spelled: str) -> Relation | None:
+        """The table or view of that name: as SQL spells it, or else an odd name given bare."""
+        parts = split_name(spelled)
+        found = self._lookup(parts) if parts and len(parts) <= 3 else None
+        return found or self._lookup([spelled])
+
+    def _lookup(self, parts: list[str]) -> Relation | None:
+        rows = self.connection.execute(
+            """
+            SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
+            UNION ALL
+            SELECT database_name, schema_name, view_name, 'view', comment, temporary FROM duckdb_views()
+            """
+        ).fetchall()
+        ((here, schema),) = self.connection.execute("SELECT current_database(), current_schema()").fetchall()
+        folded = [part.lower() for part in parts]
+        for rank in self._search_order(folded, here, schema):
+            for catalog, owner, name, kind, comment, temporary in rows:
+                if (catalog.lower(), owner.lower(), name.lower()) == rank:
+                    full = (name,) if temporary else (owner, name)
+                    return Relation(full if temporary or catalog == here else (catalog, owner, name), kind, comment)
+        return None
+
+    @staticmethod
+    def _search_order(folded: list[str], here: str, schema: str) -> list[tuple[str, str, str]]:
+        here, schema = here.lower(), schema.lower()
+        if len(folded) == 3:
+            return [(folded[0], folded[1], folded[2])]
+        if len(folded) == 2:
+            return [(here, folded[0], folded[1]), (folded[0], "main", folded[1])]
+        return [("temp", "main", folded[0]), (here, schema, folded[0]), (here, "main", folded[0])]
+
+    def target(self, spelled: str) -> Relation:
+        """Where a new table or view of that name would stand."""
+        parts = split_name(spelled) or [spelled]
+        if len(parts) == 1:
+            ((schema,),) = self.connection.execute("SELECT current_schema()").fetchall()
+            parts = [schema, parts[0]]
+        if len(parts) == 2:
+            known = self.connection.execute(
+                "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
+                "AND lower(schema_name) = lower(?)",
+                [parts[0]],
+            ).fetchall()
+            if not known:
+                raise EngineError(f"release.to: there is no schema '{parts[0]}' in {self.location}")
+            return Relation((known[0][0], parts[1]), "table")
+        raise EngineError(f"release.to: '{spelled}' must be a name or schema.name")
+
+    def comment(self, relation: Relation, text: str) -> None:
+        self._run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {literal(text).sql(self.dialect)}")
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def define_query(self, name: exp.Table, query: str, temporary: bool) -> None:
+        try:
+            statements = self.connection.extract_statements(query)
+        except duckdb.Error as error:
+            raise EngineError(f"source.query: cannot be parsed: {_first_line(error)}") from error
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise EngineError("source.query: must be one SELECT statement")
+        if statements[0].named_parameters:
+            raise EngineError("source.query: must not have parameters")
+        self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
+
+    def define_file(self, name: exp.Table, path: str, texts: list[str], temporary: bool) -> None:
+        """A view over a file. `texts`: columns to be read as they are written, so that 02139 keeps its zero."""
+        suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zst")]
+        reader = _READERS.get(suffixes[-1] if suffixes else "")
+        if reader is None:
+            raise EngineError(f"source.file: {path}: must be a CSV, Parquet or JSON file")
+        file = literal(str(Path(path).absolute())).sql(self.dialect)
+        if not self.connection.execute(f"SELECT 1 FROM glob({file})").fetchall():
+            raise EngineError(f"source.file: {path}: there is no such file")
+        self._define_view(name, f"SELECT * FROM {reader}({file})", temporary)
+        if reader == "read_csv":
+            wanted = {text.lower() for text in texts}
+            types = [column.name for column in self.columns(name) if column.name.lower() in wanted]
+            if types:
+                pairs = ", ".join(f"{literal(column).sql(self.dialect)}: 'VARCHAR'" for column in types)
+                self._define_view(name, f"SELECT * FROM read_csv({file}, types = {{{pairs}}})", temporary)
+
+    def _define_view(self, name: exp.Table, query: str, temporary: bool) -> None:
+        view = name.sql(self.dialect, identify=True)
+        self._run(f"CREATE OR REPLACE {'TEMP ' if temporary else ''}VIEW {view} AS {query}", "the source")
+
+    def define_mapping(self, name: exp.Table, path: Path, width: int, delimiter: str, header: bool) -> None:
+        """A hierarchy file as a temporary table level_0, level_1, … of texts."""
+        columns = ", ".join(f"'level_{level}': 'VARCHAR'" for level in range(width))
+        options = f"""auto_detect = false, header = {str(header).lower()}, delim = '{delimiter}', quote = '"',
+            escape = '"', nullstr = '{_NO_NULL}', columns = {{{columns}}}"""
+        file = literal(str(path.absolute())).sql(self.dialect)
+        target = name.sql(self.dialect, identify=True)
+        text = f"CREATE TEMP TABLE {target} AS SELECT DISTINCT * FROM read_csv({file}, {options})"
+        self._run(text, f"hierarchy file {path.name}")
+
+    def write_file(self, query: exp.Query, path: Path, kind: str, mark: str) -> None:
+        file = literal(str(path)).sql(self.dialect)
+        metadata = literal(mark).sql(self.dialect)
+        options = f"FORMAT parquet, KV_METADATA {{duckanon: {metadata}}}" if kind == "parquet" else "FORMAT csv, HEADER"
+        self._run(f"COPY ({query.sql(self.dialect, identify=True)}) TO {file} ({options})")
+
+    def read_mark(self, path: Path) -> str | None:
+        """What `write_file` wrote into a Parquet file's metadata; None for any other file."""
+        try:
+            rows = self.connection.execute(
+                "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'duckanon'", [str(path)]
+            ).fetchall()
+        except duckdb.Error:
+            return None
+        return rows[0][0] if rows else None
+
+
+def _opening_fault(error: duckdb.Error) -> str:
+    text = str(error)
+    if "lock" in text.lower():
+        return "is in use by another process; close it there, or work on a copy"
+    if "not a valid DuckDB database" in text:
+        return "is not a DuckDB database"
+    return f"cannot be opened: {_first_line(error)}"
+
+
+def _fault(error: duckdb.Error) -> str:
+    if isinstance(error, _HARMLESS):
+        return f"the database refused: {_first_line(error)}"
+    kind = type(error).__name__.removesuffix("Exception")
+    return f"the database refused ({kind}); its message is not shown because it may hold a person's values (--debug shows it)"
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).strip().split("\n")[0]

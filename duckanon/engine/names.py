@@ -1,0 +1,23 @@
+"""Names as SQL spells them."""
+
+from __future__ import annotations
+
+import re
+
+_PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
+_QUALIFIED = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))*")
+
+
+def split_name(spelled: str) -> list[str] | None:
+    """The parts of a possibly qualified and quoted name; None when it is not spelled as in SQL."""
+    if not _QUALIFIED.fullmatch(spelled):
+        return None
+    return [_unquoted(part) for part in re.findall(_PART, spelled)]
+
+
+def quoted(*parts: str) -> str:
+    return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
+
+
+def _unquoted(part: str) -> str:
+    return part[1:-1].replace('""', '"') if part.startswith('"') else part

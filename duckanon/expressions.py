@@ -1,0 +1,85 @@
+"""The few words of SQL that everything is built from. Names are quoted and values become literals here, by sqlglot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+import sqlglot
+from sqlglot import exp
+
+# Internal expressions are written in DuckDB's dialect and rendered for the engine at hand.
+DIALECT = "duckdb"
+
+# Thresholds are compared with this tolerance.
+TOLERANCE = 1e-9
+
+
+def column(name: str, table: str | None = None) -> exp.Column:
+    return exp.column(name, table=table, quoted=True)
+
+
+def table(*parts: str) -> exp.Table:
+    """A table by its name, or by schema and name, or by catalog, schema and name."""
+    named = dict(zip(("this", "db", "catalog"), reversed(parts), strict=False))
+    return exp.Table(**{part: exp.to_identifier(name, quoted=True) for part, name in named.items()})
+
+
+def literal(value: str | int | None) -> exp.Expression:
+    if value is None:
+        return exp.null()
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    number = exp.Literal.number(abs(value))
+    return exp.Neg(this=number) if value < 0 else number
+
+
+def double(value: float | Decimal) -> exp.Expression:
+    """A floating-point number: a bare decimal literal would be of a type that each engine chooses."""
+    return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
+
+
+def sql(template: str, /, **parts: exp.Expression) -> exp.Expression:
+    """Fixed SQL over the driver's own column names; `:name` stands for an expression out of `parts`."""
+    tree = sqlglot.parse_one(template, dialect=DIALECT)
+    return exp.replace_placeholders(tree, **parts) if parts else tree
+
+
+def text_of(expression: exp.Expression) -> exp.Expression:
+    """The text form of a value, by which policies and hierarchy files name it."""
+    return exp.cast(expression, "VARCHAR")
+
+
+def case_of(subject: exp.Expression, results: Mapping[str, exp.Expression], default: exp.Expression) -> exp.Expression:
+    """CASE subject WHEN 'key' THEN result … ELSE default END."""
+    if not results:
+        return default
+    case = exp.Case(this=subject.copy())
+    for key, result in results.items():
+        case = case.when(literal(key), result)
+    return case.else_(default)
+
+
+def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    return exp.and_(*conditions) if (conditions := list(conditions)) else exp.true()
+
+
+def any_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+    return exp.or_(*conditions) if (conditions := list(conditions)) else exp.false()
+
+
+def same(names: Iterable[str], left: str, right: str, nulls: bool) -> exp.Expression:
+    """The join condition on equal keys; `nulls`: the keys may be NULL, and NULL equals NULL."""
+    kind = exp.NullSafeEQ if nulls else exp.EQ
+    return all_of(kind(this=column(name, left), expression=column(name, right)) for name in names)
+
+
+def create(kind: str, name: exp.Table, query: exp.Query, temporary: bool = False) -> exp.Expression:
+    """CREATE TABLE | VIEW name AS query."""
+    properties = exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
+    return exp.Create(this=name.copy(), kind=kind, expression=query, properties=properties)
+
+
+def drop(kind: str, name: exp.Table) -> exp.Expression:
+    """DROP TABLE | VIEW IF EXISTS name; parsed, since the shape of sqlglot's Drop changes between releases."""
+    return sqlglot.parse_one(f"DROP {kind} IF EXISTS {name.sql(DIALECT, identify=True)}", dialect=DIALECT)

@@ -1,0 +1,220 @@
+"""Hierarchies that are computed: how a value looks at each level, as SQL over the value itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Protocol
+
+from sqlglot import exp
+
+from duckanon.expressions import column, literal, sql, text_of
+from duckanon.policy import Dates, Flat, Intervals, Mask
+
+
+class Kind(Protocol):
+    """Labels of the levels between the raw value and the top."""
+
+    @property
+    def levels(self) -> int:
+        """How many levels lie strictly between the raw value and the top."""
+
+    @property
+    def top(self) -> str: ...
+
+    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+        """The label of a non-NULL value at `level` ≥ 1."""
+
+    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+        """What labels of `level` are sorted by, a function of the label."""
+
+    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+        """Which non-NULL values cannot be labelled at all."""
+
+    def describe(self, level: int) -> str: ...
+
+
+@dataclass(frozen=True)
+class FlatKind:
+    """The value, then nothing: height 1."""
+
+    top: str = "*"
+    levels: int = 0
+
+    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+        raise AssertionError("a flat hierarchy has no level between value and top")
+
+    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+        return self.label(value, level)
+
+    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+        return None
+
+    def describe(self, level: int) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class MaskKind:
+    """Leading characters kept, the others starred. A last level that keeps nothing is the top itself."""
+
+    kept: tuple[int, ...]
+    longest: int
+
+    @property
+    def levels(self) -> int:
+        return len(self.kept) - (self.kept[-1] == 0)
+
+    @property
+    def top(self) -> str:
+        return "*" * max(1, self.longest) if self.kept[-1] == 0 else "*"
+
+    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+        stars = sql("REPEAT('*', GREATEST(LENGTH(:text) - :kept, 0))", **self._parts(value, level))
+        return exp.DPipe(this=sql("LEFT(:text, :kept)", **self._parts(value, level)), expression=stars)
+
+    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+        return self.label(value, level)
+
+    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+        return None
+
+    def describe(self, level: int) -> str:
+        kept = self.kept[level - 1]
+        return "first character" if kept == 1 else f"first {kept} characters"
+
+    def _parts(self, value: exp.Expression, level: int) -> dict[str, exp.Expression]:
+        return {"text": text_of(value), "kept": literal(self.kept[level - 1])}
+
+
+@dataclass(frozen=True)
+class DatesKind:
+    """Calendar units, written so that they sort as text."""
+
+    units: tuple[str, ...]
+    from_text: bool
+
+    top: str = "*"
+
+    @property
+    def levels(self) -> int:
+        return len(self.units)
+
+    _LABELS = {
+        "day": "CAST(CAST(:date AS DATE) AS VARCHAR)",
+        "week": "CAST(EXTRACT(ISOYEAR FROM :date) AS VARCHAR) || '-W' "
+        "|| LPAD(CAST(EXTRACT(WEEK FROM :date) AS VARCHAR), 2, '0')",
+        "month": "CAST(EXTRACT(YEAR FROM :date) AS VARCHAR) || '-' "
+        "|| LPAD(CAST(EXTRACT(MONTH FROM :date) AS VARCHAR), 2, '0')",
+        "quarter": "CAST(EXTRACT(YEAR FROM :date) AS VARCHAR) || '-Q' || CAST(EXTRACT(QUARTER FROM :date) AS VARCHAR)",
+        "year": "CAST(EXTRACT(YEAR FROM :date) AS VARCHAR)",
+        "decade": "CAST(CAST(FLOOR(EXTRACT(YEAR FROM :date) / 10) AS BIGINT) * 10 AS VARCHAR) || 's'",
+        "century": "CAST(CAST(FLOOR(EXTRACT(YEAR FROM :date) / 100) AS BIGINT) * 100 AS VARCHAR) || '-' "
+        "|| CAST(CAST(FLOOR(EXTRACT(YEAR FROM :date) / 100) AS BIGINT) * 100 + 99 AS VARCHAR)",
+    }
+
+    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+        return sql(self._LABELS[self.units[level - 1]], date=self._date(value))
+
+    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+        return self.label(value, level)
+
+    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+        # Infinite dates have no year.
+        return sql(":date IS NULL OR NOT ISFINITE(:date)", date=self._date(value))
+
+    def describe(self, level: int) -> str:
+        return f"by {self.units[level - 1]}"
+
+    def _date(self, value: exp.Expression) -> exp.Expression:
+        return sql("TRY_CAST(:value AS DATE)", value=value) if self.from_text else value.copy()
+
+
+@dataclass(frozen=True)
+class IntervalsKind:
+    """Half-open ranges, computed in whole units of the finest decimal so that no bound is ever rounded."""
+
+    widths: tuple[Decimal, ...]
+    origin: Decimal
+    type: str  # whole | decimal | float | date
+    top: str = "*"
+
+    @property
+    def levels(self) -> int:
+        return len(self.widths)
+
+    @property
+    def decimals(self) -> int:
+        return max(_decimals(number) for number in (*self.widths, self.origin))
+
+    def units(self, value: exp.Expression) -> exp.Expression:
+        """The value in whole units, rounded down, as a wide integer."""
+        if self.type == "date":
+            return sql("CAST(DATE_DIFF('day', DATE '1970-01-01', CAST(:value AS DATE)) AS HUGEINT)", value=value)
+        scale = literal(10**self.decimals)
+        if self.type == "whole":
+            return sql("CAST(:value AS HUGEINT) * :scale", value=value, scale=scale)
+        # A float stands for the number that it prints as; whole part and fraction apart, so nothing overflows.
+        exact = sql("CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 15))", value=value)
+        return sql(
+            "CAST(FLOOR(:exact) AS HUGEINT) * :scale "
+            "+ CAST(FLOOR(CAST(:exact - FLOOR(:exact) AS DECIMAL(18, 15)) * :scale) AS HUGEINT)",
+            exact=exact,
+            scale=scale,
+        )
+
+    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+        """The lower bound of the range, in units."""
+        return sql(
+            ":units - ((((:units - :origin) % :width) + :width) % :width)",
+            units=self.units(value),
+            origin=literal(self._in_units(self.origin)),
+            width=literal(self._in_units(self.widths[level - 1])),
+        )
+
+    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+        lower = self.order(value, level)
+        width = literal(self._in_units(self.widths[level - 1]))
+        upper = sql("(:lower) + :width", lower=lower, width=width)
+        return sql("'[' || :lower || ', ' || :upper || ')'", lower=self._written(lower), upper=self._written(upper))
+
+    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+        if self.type == "float":
+            return sql("NOT ISFINITE(:value) OR ABS(:value) >= 1e20", value=value)
+        if self.type == "date":
+            return sql("NOT ISFINITE(:value)", value=value)
+        return None
+
+    def share(self, level: int, span: float) -> float:
+        """The NCP of a cell: the width of its range over the span of the column, at most 1."""
+        return min(1.0, self._in_units(self.widths[level - 1]) / span) if span > 0 else 1.0
+
+    def describe(self, level: int) -> str:
+        width = self.widths[level - 1].normalize()
+        return f"ranges of {width:f}" + (" days" if self.type == "date" else "")
+
+    def _in_units(self, number: Decimal) -> int:
+        return int(number * 10**self.decimals)
+
+    def _written(self, units: exp.Expression) -> exp.Expression:
+        if self.type == "date":
+            return sql("CAST(DATE '1970-01-01' + CAST(:units AS INTEGER) AS VARCHAR)", units=units)
+        if self.decimals == 0:
+            return sql("CAST(:units AS VARCHAR)", units=units)
+        scale = literal(10**self.decimals)
+        return sql(
+            "CASE WHEN :units < 0 THEN '-' ELSE '' END || CAST(ABS(:units) // :scale AS VARCHAR) || '.' "
+            "|| LPAD(CAST(ABS(:units) % :scale AS VARCHAR), :decimals, '0')",
+            units=exp.paren(units),
+            scale=scale,
+            decimals=literal(self.decimals),
+        )
+
+
+def _decimals(number: Decimal) -> int:
+    exponent = number.normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+ComputedSpec = Intervals | Mask | Dates | Flat
+VALUE = column("value")

@@ -1,0 +1,159 @@
+"""Hierarchies that are listed: a CSV file or a table of the warehouse, one column per level."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlglot import exp
+
+from duckanon.engine import Engine
+from duckanon.errors import EngineError, Fault, HierarchyError
+from duckanon.expressions import column, sql, text_of
+from duckanon.policy import MappingFile, MappingTable
+from duckanon.scratch import Scratch
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A temporary table level_0 … level_h of distinct texts that forms a tree under one top."""
+
+    table: exp.Table
+    height: int
+    top: str
+    values: int
+
+
+def list_file(spec: MappingFile, index: int, where: str, scratch: Scratch) -> Listing:
+    width, delimiter, header = _shape(spec.path, where)
+    name = scratch.adopt("TABLE", f"listing_{index}")
+    try:
+        scratch.engine.define_mapping(name, spec.path, width, delimiter, header)
+    except EngineError as error:
+        what = "not every row has the same number of columns, or the file is not UTF-8 text"
+        raise HierarchyError([Fault(where, f"{spec.path}: {what}")]) from error
+    return _checked(scratch.engine, name, width - 1, where, str(spec.path))
+
+
+def list_table(spec: MappingTable, index: int, where: str, scratch: Scratch) -> Listing:
+    """The rows of a dimension table; a top is added above its last column unless that is one `*` already."""
+    relation = scratch.engine.find(spec.table)
+    if relation is None:
+        raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", "check hierarchy.table")])
+    known = {c.name.lower(): c.name for c in scratch.engine.columns(relation.table)}
+    missing = [name for name in spec.columns if name.lower() not in known]
+    if missing:
+        remedy = f"it has {', '.join(known.values())}"
+        raise HierarchyError([Fault(where, f"{spec.table} has no column {', '.join(missing)}", remedy)])
+    names = [known[name.lower()] for name in spec.columns]
+    texts = [text_of(column(name)).as_(f"level_{level}") for level, name in enumerate(names)]
+    finest = exp.Not(this=exp.Is(this=column(names[0]), expression=exp.null()))
+    query = exp.select(*texts).distinct().from_(relation.table).where(finest)
+    last = f"level_{len(names) - 1}"
+    starred = sql("BOOL_AND(:last = '*')", last=column(last))
+    ((has_top,),) = scratch.engine.fetch(exp.select(starred).from_(query.subquery("listing")))
+    height = len(names) - 1 if has_top and len(names) > 1 else len(names)
+    if height == len(names):
+        query = query.select(exp.Literal.string("*").as_(f"level_{height}"))
+    name = scratch.table(f"listing_{index}", query, f"hierarchy of {where.split('.')[1]}")
+    return _checked(scratch.engine, name, height, where, spec.table)
+
+
+def _shape(path: Path, where: str) -> tuple[int, str, bool]:
+    """Columns, delimiter and whether there is a header, from the first record."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            line = file.readline(1_000_000)
+    except OSError as error:
+        fault = Fault(where, f"{path}: cannot be read: {error.strerror or error}")
+        raise HierarchyError([fault]) from None
+    except UnicodeDecodeError:
+        raise HierarchyError([Fault(where, f"{path}: is not UTF-8 text", "save it as UTF-8")]) from None
+    if not line.strip():
+        raise HierarchyError([Fault(where, f"{path}: is empty", "list every value with its parents")])
+    delimiter = ";" if ";" in line else ","
+    try:
+        cells = next(csv.reader([line], delimiter=delimiter))
+    except csv.Error as error:
+        raise HierarchyError([Fault(where, f"{path}: cannot be parsed: {error}")]) from None
+    if len(cells) < 2:
+        remedy = "separate the levels by , or ; and end with one top"
+        raise HierarchyError([Fault(where, f"{path}: has only one level", remedy)])
+    header = cells == [f"level_{level}" for level in range(len(cells))]
+    return len(cells), delimiter, header
+
+
+def _checked(engine: Engine, name: exp.Table, height: int, where: str, origin: str) -> Listing:
+    levels = [f"level_{level}" for level in range(height + 1)]
+    ((values, tops, top, *holes),) = engine.fetch(
+        exp.select(
+            "COUNT(*)",
+            sql("COUNT(DISTINCT :top)", top=column(levels[-1])),
+            sql("MIN(:top)", top=column(levels[-1])),
+            *(sql("COUNT(*) - COUNT(:level)", level=column(level)) for level in levels[1:]),
+        ).from_(name)
+    )
+    faults = []
+    if values == 0:
+        faults.append(Fault(where, f"{origin}: lists no value", "list every value with its parents"))
+    for level, missing in enumerate(holes, start=1):
+        if missing:
+            faults.append(Fault(where, f"{origin}: {missing} values have no parent at level {level} (NULL)"))
+    if tops > 1:
+        remedy = "add a last level that is `*` for every value"
+        faults.append(Fault(where, f"{origin}: has {tops} tops at its last level {height}, must have one", remedy))
+    for level in range(height):
+        faults += _two_parents(engine, name, level, where, origin)
+    if faults:
+        raise HierarchyError(faults)
+    return Listing(name, height, top, values)
+
+
+def _two_parents(engine: Engine, name: exp.Table, level: int, where: str, origin: str) -> list[Fault]:
+    """A value must have one parent, or one label would stand for two groups of people."""
+    here, above = column(f"level_{level}"), column(f"level_{level + 1}")
+    parents = exp.select(here.as_("label"), sql("COUNT(DISTINCT :above)", above=above).as_("parents"))
+    parents = parents.from_(name).group_by(here)
+    broken = exp.select("COUNT(*)", "MIN(label)").from_(parents.subquery("p")).where("parents > 1")
+    ((count, example),) = engine.fetch(broken)
+    if not count:
+        return []
+    what = f"{origin}: {count} values of level {level} have two parents at level {level + 1}, such as '{example}'"
+    return [Fault(where, what, "give each value one parent")]
+
+
+def unmapped_values(engine: Engine, domain: exp.Table, listing: Listing) -> tuple[int, int, list[str]]:
+    """How many non-NULL source values the listing does not have: values, rows, examples."""
+    missing = (
+        exp.select(text_of(column("value", "d")).as_("text"), "d.n")
+        .from_(exp.alias_(domain, "d", table=True))
+        .join(exp.alias_(listing.table, "l", table=True), on=_matches(), join_type="left")
+        .where(sql("d.value IS NOT NULL AND l.level_0 IS NULL"))
+    )
+    counted = exp.select("COUNT(*)", "CAST(COALESCE(SUM(n), 0) AS BIGINT)").from_(missing.subquery("m"))
+    ((values, rows),) = engine.fetch(counted)
+    examples = engine.fetch(missing.order_by("text").limit(3)) if values else []
+    return values, rows, [row[0] for row in examples]
+
+
+def _matches() -> exp.Expression:
+    return exp.EQ(this=text_of(column("value", "d")), expression=column("level_0", "l"))
+
+
+def mapping_query(domain: exp.Table, listing: Listing) -> exp.Query:
+    """value, n and per level label_l, order_l, size_l: the listed parents of each source value."""
+    sized = exp.select("*").from_(listing.table)
+    for level in range(1, listing.height):
+        size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"level_{level}"))
+        sized = sized.select(size.as_(f"size_{level}"))
+    query = exp.select("d.value", "d.n")
+    for level in range(1, listing.height):
+        label = column(f"level_{level}", "l")
+        query = query.select(
+            label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "l")
+        )
+    source = exp.alias_(domain, "d", table=True)
+    return query.from_(source).join(sized.subquery("l"), on=_matches(), join_type="inner")
+
+

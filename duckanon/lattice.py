@@ -1,0 +1,37 @@
+"""The generalization lattice: nodes are levels per quasi-identifier. Pure arithmetic, no SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+Node = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """All combinations of levels, from the raw table at the bottom to nothing at all at the top."""
+
+    heights: tuple[int, ...]
+
+    @property
+    def bottom(self) -> Node:
+        return (0,) * len(self.heights)
+
+    @property
+    def top(self) -> Node:
+        return self.heights
+
+    @property
+    def size(self) -> int:
+        """pan eq. 1."""
+        return prod(height + 1 for height in self.heights)
+
+    def raisable(self, node: Node) -> Iterator[int]:
+        """The attributes that can still be generalized."""
+        return (index for index, level in enumerate(node) if level < self.heights[index])
+
+    @staticmethod
+    def raised(node: Node, index: int) -> Node:
+        return (*node[:index], node[index] + 1, *node[index + 1 :])

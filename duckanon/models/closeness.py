@@ -1,0 +1,64 @@
+"""t-closeness: how far a class's distribution lies from that of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from sqlglot import exp
+
+from duckanon.expressions import sql
+from duckanon.models import ClassRule, Constraint
+from duckanon.policy import Sensitive
+
+
+def closeness_rules(wanted: Sensitive, numeric: bool) -> Iterator[ClassRule]:
+    if wanted.t is None:
+        return
+    constraint = Constraint("t", wanted.column, None, wanted.t)
+    if numeric:
+        yield ClassRule(constraint, sql(_ORDERED), windows=_ordered_windows, crossing=True)
+    else:
+        yield ClassRule(constraint, sql(_EQUAL), windows=_total)
+
+
+_Over = Callable[[str, str | None], exp.Expression]
+
+
+def _total(over: _Over) -> Mapping[str, exp.Expression]:
+    return {"total": over("SUM(CASE WHEN value IS NOT NULL THEN y END)", None)}
+
+
+def _ordered_windows(over: _Over) -> Mapping[str, exp.Expression]:
+    by_code = "code NULLS LAST"
+    return {
+        **_total(over),
+        "so_far": over("SUM(CASE WHEN value IS NOT NULL THEN y END)", by_code),
+        "next_code": over("LEAD(code)", by_code),
+        "next_prefix": over("LEAD(prefix)", by_code),
+        "nth": over("ROW_NUMBER()", by_code),
+    }
+
+
+# Half the L1 distance. A value that the class lacks adds its share: 1 - Σ share of those present.
+_EQUAL = "COALESCE((1 + SUM(CASE WHEN value IS NOT NULL THEN ABS(y / total - share) - share END)) / 2, 0)"
+
+# Between two values of a class its cumulated share P stays the same while the source's Q_i grows from below P to
+# above it. With i* the first value whose Q_i reaches P, the sum of |P - Q_i| over a ≤ i < b comes from prefix sums:
+# P (i* - a) - (S_i* - S_a) + (S_b - S_i*) - P (b - i*). Values before the class's first add their own prefix sum.
+CROSSING = """
+    SELECT *,
+        LEAST(GREATEST(COALESCE(crossed, 0) + 1, code), b) AS i,
+        LEAST(GREATEST(COALESCE(crossed_prefix, 0), prefix), s_b) AS s_i
+    FROM :gaps
+"""
+GAPS = """
+    SELECT r.*, d.code AS crossed, d.prefix + d.cumulated AS crossed_prefix
+    FROM (
+        SELECT *, so_far / total AS p, COALESCE(next_code, values_ + 1) AS b, COALESCE(next_prefix, whole) AS s_b
+        FROM :rows
+    ) AS r
+    ASOF LEFT JOIN :values AS d ON r.p > d.cumulated
+"""
+_ORDERED = """COALESCE(SUM(CASE WHEN value IS NOT NULL THEN
+    p * (i - code) - (s_i - prefix) + (s_b - s_i) - p * (b - i) + CASE WHEN nth = 1 THEN prefix ELSE 0 END
+END) / NULLIF(MAX(values_) - 1, 0), 0)"""

@@ -1,0 +1,39 @@
+"""Sensitivity levels: (α, L)-diversification and (p+, α)-sensitive k-anonymity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from duckanon.expressions import double, literal, sql
+from duckanon.models import ClassRule, Constraint
+from duckanon.policy import Sensitive
+
+
+def level_rules(wanted: Sensitive) -> Iterator[ClassRule]:
+    if wanted.level_l is not None:
+        yield ClassRule(
+            Constraint("level_l", wanted.column, None, wanted.level_l, at_least=True), sql("COUNT(DISTINCT level)")
+        )
+    for level, bound in wanted.level_alpha.items():
+        figure = sql("SUM(CASE WHEN level = :level THEN y ELSE 0 END) / SUM(y)", level=literal(level))
+        yield ClassRule(Constraint("level_alpha", wanted.column, str(level), bound), figure)
+    if wanted.level_weight is not None:
+        constraint = Constraint("level_weight", wanted.column, None, wanted.level_weight, at_least=True)
+        yield ClassRule(constraint, _weight(wanted))
+
+
+def level_weights(wanted: Sensitive) -> dict[int, float]:
+    """pan eq. 2: the i-th of k levels weighs (i-1)/(k-1)."""
+    steps = max(1, len(wanted.levels) - 1)
+    return {level: place / steps for place, level in enumerate(wanted.levels)}
+
+
+def _weight(wanted: Sensitive) -> exp.Expression:
+    present = "MAX(CASE WHEN level = :level THEN :weight ELSE CAST(0 AS DOUBLE) END)"
+    terms = [sql(present, level=literal(lv), weight=double(w)) for lv, w in level_weights(wanted).items()]
+    total = terms[0]
+    for term in terms[1:]:
+        total = exp.Add(this=total, expression=term)
+    return total

@@ -1,0 +1,247 @@
+"""From a TOML file to a Policy: every key of the file, checked; all faults together."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from duckanon import resources
+from duckanon.errors import Fault, PolicyError
+from duckanon.policy import (
+    Dates,
+    Flat,
+    HierarchySpec,
+    Intervals,
+    MappingFile,
+    MappingTable,
+    Mask,
+    Policy,
+    QuasiIdentifier,
+    Release,
+    Search,
+    Source,
+)
+from duckanon.policy.reader import Section, is_number, number, one_of, shown, text, texts, whole
+from duckanon.policy.sensitive import read_sensitive
+
+METHODS = ("greedy", "datafly")
+LOSSES = ("ncp", "precision", "discernibility")
+# Which calendar unit nests in which: a week lies in no month.
+NESTS_IN = {
+    "day": ("week", "month", "quarter", "year", "decade", "century"),
+    "week": (),
+    "month": ("quarter", "year", "decade", "century"),
+    "quarter": ("year", "decade", "century"),
+    "year": ("decade", "century"),
+    "decade": ("century",),
+    "century": (),
+}
+
+
+def load_policy(path: Path) -> Policy:
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise PolicyError([Fault(str(path), f"cannot be read: {error.strerror or error}")]) from None
+    except UnicodeDecodeError:
+        raise PolicyError([Fault(str(path), "is not UTF-8 text", "save it as UTF-8")]) from None
+    return parse_policy(content, path.parent, str(path))
+
+
+def parse_policy(content: str, folder: Path, file: str | None) -> Policy:
+    try:
+        # Numbers stay as written: 0.1 means a tenth, and a budget of 0.29 of 100 rows is 29.
+        data = tomllib.loads(content, parse_float=Decimal)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise PolicyError([Fault("TOML", f"cannot be parsed: {error}")], file) from None
+    except ArithmeticError:
+        raise PolicyError([Fault("TOML", "has a number that cannot be read")], file) from None
+    faults: list[Fault] = []
+    policy = _policy(Section(data, "", faults), folder, file)
+    if faults:
+        raise PolicyError(faults, file)
+    return policy
+
+
+def _policy(top: Section, folder: Path, file: str | None) -> Policy:
+    name = top.get("name", _name, "", required='name = "…" names what a run creates')
+    source = _source(top.section("source"), folder)
+    privacy = top.section("privacy")
+    k = privacy.get("k", whole(1), 1, required="state the least class size: k = 5")
+    suppression = privacy.get("suppression", _budget, 0)
+    privacy.finish()
+    quasi_identifiers = tuple(_quasi_identifier(n, s, folder) for n, s in top.sections("quasi_identifiers"))
+    if not top.data.get("quasi_identifiers", {}):
+        top.fault("quasi_identifiers", "there is none", "name at least one: [quasi_identifiers.age]")
+    columns = top.section("columns")
+    policy = Policy(
+        name=name,
+        source=source,
+        k=k,
+        suppression=suppression,
+        quasi_identifiers=quasi_identifiers,
+        sensitive=tuple(read_sensitive(n, s) for n, s in top.sections("sensitive")),
+        identifiers=tuple(columns.get("identifiers", texts, [])),
+        keep=tuple(columns.get("keep", texts, [])),
+        search=_search(top.section("search")),
+        release=_release(top.section("release")),
+        folder=folder,
+        file=file,
+    )
+    columns.finish()
+    top.finish()
+    _one_role_each(policy, top)
+    return policy
+
+
+def _one_role_each(policy: Policy, top: Section) -> None:
+    roles: dict[str, list[str]] = {}
+    named = [(q.column, "quasi_identifiers") for q in policy.quasi_identifiers]
+    named += [(s.column, "sensitive") for s in policy.sensitive]
+    named += [(c, "columns.identifiers") for c in policy.identifiers]
+    named += [(c, "columns.keep") for c in policy.keep]
+    for column, role in named:
+        roles.setdefault(column.casefold(), []).append(role)
+    spelled = {column.casefold(): column for column, _ in named}
+    for folded, found in roles.items():
+        if len(found) > 1:
+            top.fault(spelled[folded], f"has two roles: {' and '.join(found)}", "give each column one role")
+
+
+def _source(section: Section, folder: Path) -> Source:
+    given = [key for key in ("table", "query", "file") if key in section.data]
+    if len(given) != 1:
+        found = f"found {', '.join(given)}" if given else "found none"
+        section.faults.append(Fault("source", f"must have exactly one of table, query, file; {found}"))
+    table = section.get("table", text)
+    query = section.get("query", text)
+    file = section.get("file", text)
+    database = section.get("database", text)
+    section.finish()
+    return Source(table, query, str(folder / file) if file else None, folder / database if database else None)
+
+
+def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdentifier:
+    hierarchy = _hierarchy(section, folder)
+    importance = float(section.get("importance", number(above=0, most=1), 1))
+    section.finish()
+    return QuasiIdentifier(column, hierarchy, importance)
+
+
+def _hierarchy(section: Section, folder: Path) -> HierarchySpec:
+    given = section.get("hierarchy", _path_or_table)
+    if given is None:
+        return Flat()
+    if isinstance(given, str):
+        return MappingFile(folder / given)
+    spec = Section(given, section.key("hierarchy"), section.faults)
+    kinds = {"intervals": _intervals, "mask": _mask, "dates": _dates, "table": _mapping_table, "builtin": _builtin}
+    found = [kind for kind in kinds if kind in given]
+    spec.known.extend(kinds)
+    hierarchy: HierarchySpec = Flat()
+    if len(found) == 1:
+        hierarchy = kinds[found[0]](spec)
+    else:
+        what = f"must have exactly one of {', '.join(kinds)}; found {', '.join(found) or 'none'}"
+        section.fault("hierarchy", what)
+    spec.finish()
+    return hierarchy
+
+
+def _intervals(spec: Section) -> HierarchySpec:
+    widths = spec.get("intervals", _widths, [])
+    origin = Decimal(spec.get("origin", number(), 0))
+    return Intervals(tuple(Decimal(width) for width in widths), origin)
+
+
+def _mask(spec: Section) -> HierarchySpec:
+    return Mask(tuple(spec.get("mask", _kept, [])))
+
+
+def _dates(spec: Section) -> HierarchySpec:
+    return Dates(tuple(spec.get("dates", _units, [])))
+
+
+def _mapping_table(spec: Section) -> HierarchySpec:
+    table = spec.get("table", text, "")
+    columns = spec.get("columns", texts, [], required='name the columns, finest first: columns = ["city", "region"]')
+    if spec.data.get("columns") == []:
+        spec.fault("columns", "is empty", "name the columns, finest first")
+    if len({c.casefold() for c in columns}) < len(columns):
+        spec.fault("columns", "names a column twice")
+    return MappingTable(table, tuple(columns))
+
+
+def _builtin(spec: Section) -> HierarchySpec:
+    known = resources.builtin_hierarchies()
+    return MappingFile(known.get(spec.get("builtin", one_of(*known), ""), Path()))
+
+
+def _search(section: Section) -> Search:
+    method = section.get("method", one_of(*METHODS), "greedy")
+    loss = section.get("loss", one_of(*LOSSES), "ncp")
+    weighting = section.get("weighting", one_of("importance", "printed"), "importance")
+    section.finish()
+    return Search(method, loss, weighting)
+
+
+def _release(section: Section) -> Release:
+    kind = section.get("kind", one_of("table", "view", "parquet", "csv"), "table", required="one of table, view, parquet, csv")
+    to = section.get("to", text, "", required="a name, or a path relative to this file")
+    section.finish()
+    return Release(kind, to)
+
+
+def _name(value: Any) -> str | None:
+    good = isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9_]{1,60}", value)
+    return None if good else "must be 1 to 60 letters, digits or _"
+
+
+def _budget(value: Any) -> str | None:
+    if isinstance(value, bool) or not is_number(value) or value < 0 or (isinstance(value, Decimal) and value >= 1):
+        return "must be a share from 0 to below 1, or a whole number of rows"
+    return None
+
+
+def _path_or_table(value: Any) -> str | None:
+    if isinstance(value, str) and value.strip():
+        return None
+    return None if isinstance(value, dict) else "must be a file's path or a table such as { intervals = [5, 10] }"
+
+
+def _widths(value: Any) -> str | None:
+    if not isinstance(value, list) or not value or not all(is_number(width) and width > 0 for width in value):
+        return "must be a list of widths above 0"
+    for narrow, wide in zip(value, value[1:], strict=False):
+        if wide <= narrow or Decimal(wide) % Decimal(narrow) != 0:
+            return (
+                f"has intervals that do not nest: {shown(wide)} is not a larger multiple of {shown(narrow)}; "
+                "each width must be a multiple of the one before"
+            )
+    if any(max(0, -_exponent(width)) > 9 for width in value):
+        return "has a width with more than 9 decimals"
+    return None
+
+
+def _exponent(value: Any) -> int:
+    exponent = Decimal(value).normalize().as_tuple().exponent
+    return exponent if isinstance(exponent, int) else 0
+
+
+def _kept(value: Any) -> str | None:
+    whole_numbers = isinstance(value, list) and value and all(whole(0)(kept) is None for kept in value)
+    if not whole_numbers or any(b >= a for a, b in zip(value, value[1:], strict=False)):
+        return "must be a falling list of how many characters each level keeps, such as [4, 3, 0]"
+    return None
+
+
+def _units(value: Any) -> str | None:
+    if not isinstance(value, list) or not value or any(unit not in NESTS_IN for unit in value):
+        return f"must be a list of units out of {', '.join(NESTS_IN)}"
+    for fine, coarse in zip(value, value[1:], strict=False):
+        if coarse not in NESTS_IN[fine]:
+            return f"has units that do not nest: a {fine} does not lie in one {coarse}"
+    return None

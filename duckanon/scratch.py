@@ -1,0 +1,50 @@
+"""Temporary objects of one run: uniquely named, and dropped at the end."""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlglot import exp
+
+from duckanon.engine import Engine
+from duckanon.expressions import create, drop, table
+
+
+class Scratch:
+    """Makes and forgets the temporary tables and views of a run."""
+
+    def __init__(self, engine: Engine, prefix: str | None = None) -> None:
+        self.engine = engine
+        self.prefix = prefix or f"duckanon_{secrets.token_hex(4)}"
+        self._made: list[tuple[str, exp.Table]] = []
+
+    def name(self, thing: str) -> exp.Table:
+        return table(f"{self.prefix}_{thing}")
+
+    def table(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        """Keep the rows of a query for the length of the run."""
+        return self._create("TABLE", thing, query, note)
+
+    def view(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        return self._create("VIEW", thing, query, note)
+
+    def _create(self, kind: str, thing: str, query: exp.Query, note: str) -> exp.Table:
+        name = self.adopt(kind, thing)
+        self.engine.execute(create(kind, name, query, temporary=True), note)
+        return name
+
+    def adopt(self, kind: str, thing: str) -> exp.Table:
+        """The name of an object that the engine itself makes; it is dropped with the others."""
+        name = self.name(thing)
+        self._made.append((kind, name))
+        return name
+
+    def drop(self, name: exp.Table) -> None:
+        for kind, made in self._made:
+            if made == name:
+                self.engine.execute(drop(kind, name))
+        self._made = [(kind, made) for kind, made in self._made if made != name]
+
+    def clear(self) -> None:
+        for _, name in reversed(list(self._made)):
+            self.drop(name)

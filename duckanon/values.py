@@ -1,0 +1,114 @@
+"""The distinct values of a sensitive column: their codes, shares and levels, and which of them the policy names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.engine import Column
+from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import case_of, column, literal, sql, text_of
+from duckanon.policy import Sensitive
+from duckanon.scratch import Scratch
+
+# Stands for "no level": policies number their levels from 0.
+NO_LEVEL = -1
+
+
+@dataclass(frozen=True)
+class ValueTable:
+    """Table columns: value, code, rows, named, level, number, and the source distribution that t is measured against."""
+
+    index: int
+    wanted: Sensitive
+    column: Column
+    table: exp.Table
+    distinct: int  # non-NULL values
+    numeric: bool
+    warnings: tuple[str, ...]
+
+    @property
+    def named(self) -> list[str]:
+        return list(self.wanted.values)
+
+
+def value_table(
+    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, rows: int, scratch: Scratch
+) -> ValueTable:
+    engine = scratch.engine
+    where = f"sensitive.{wanted.column}"
+    numeric = wanted.publish == "value" and engine.is_number(source_column)
+    if wanted.proximity and not numeric:
+        fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
+        raise PolicyError([fault])
+    value = column(f"s{index}")
+    counts = exp.select(value.as_("value"), sql("SUM(n)").as_("rows")).from_(counted)
+    counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
+    table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
+    figures = exp.select("COUNT(*)", *map(sql, ("MAX(named)", "COUNT(*) - COUNT(level)"))).from_(table)
+    ((distinct, _, unlevelled),) = engine.fetch(figures)
+    if distinct == 0:
+        remedy = "list it under columns.identifiers to leave it out"
+        raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
+    if wanted.needs_levels and unlevelled:
+        what = f"{unlevelled} of the {distinct} values of the data have no level"
+        raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
+    warnings = _absent(wanted, table, scratch) if wanted.publish == "value" else ()
+    return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
+
+
+def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.Query:
+    """All that the models ask about a value, from its count: one row per value of `counts` (value, rows).
+
+    With Q_i the share of the values up to the i-th: cumulated = Q_i, prefix = Σ_{j<i} Q_j.
+    """
+    text = text_of(column("value"))
+    named = {value: literal(place) for place, value in enumerate(wanted.values, start=1)}
+    shares = exp.select(
+        "value",
+        "rows",
+        sql("CAST(ROW_NUMBER() OVER (ORDER BY value) AS INTEGER)").as_("code"),
+        case_of(text, named, literal(0)).as_("named"),
+        level_of(wanted).as_("level"),
+        (sql("CAST(value AS DOUBLE)") if numeric else exp.cast(exp.null(), "DOUBLE")).as_("number"),
+        sql("CAST(rows AS DOUBLE) / CAST(SUM(rows) OVER () AS DOUBLE)").as_("share"),
+        sql("COUNT(*) OVER ()").as_("values_"),
+    ).from_(counts.subquery("counts"))
+    cumulated = exp.select("*", sql("SUM(share) OVER (ORDER BY code)").as_("cumulated"))
+    cumulated = cumulated.from_(shares.subquery("shares"))
+    prefix = sql("COALESCE(SUM(cumulated) OVER (ORDER BY code ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)")
+    whole = sql("SUM(cumulated) OVER ()")
+    return exp.select("*", prefix.as_("prefix"), whole.as_("whole")).from_(cumulated.subquery("c"))
+
+
+def level_of(wanted: Sensitive) -> exp.Expression:
+    if wanted.publish == "level":
+        return sql("CASE WHEN value = :none THEN NULL ELSE CAST(value AS INTEGER) END", none=literal(NO_LEVEL))
+    levels = {text: literal(level) for level, texts in wanted.levels.items() for text in texts}
+    return case_of(text_of(column("value")), levels, exp.cast(exp.null(), "INTEGER"))
+
+
+def _absent(wanted: Sensitive, table: exp.Table, scratch: Scratch) -> tuple[str, ...]:
+    """Values that the policy names and the data does not have: worth a word, since a threshold may be misspelled."""
+    mentioned = [(f"values.{value}", value) for value in wanted.values]
+    mentioned += [(f"levels.{level}", value) for level, texts in wanted.levels.items() for value in texts]
+    if not mentioned:
+        return ()
+    text = text_of(column("value"))
+    names = [literal(value) for _, value in mentioned]
+    found = scratch.engine.fetch(exp.select(text.as_("text")).from_(table).where(text.isin(*names)))
+    present = {row[0] for row in found}
+    return tuple(
+        f"sensitive.{wanted.column}.{where}: the data has no value '{value}'"
+        for where, value in mentioned
+        if value not in present
+    )
+
+
+def shares(values: ValueTable, scratch: Scratch, only: exp.Expression | None = None) -> list[tuple[Any, ...]]:
+    """text, rows, named, level of the values, most frequent first."""
+    query = exp.select(text_of(column("value")).as_("text"), sql("CAST(rows AS BIGINT)"), "named", "level")
+    query = query.from_(values.table).order_by("rows DESC", "code")
+    return scratch.engine.fetch(query.where(only) if only is not None else query)
