@@ -64,7 +64,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
 
 def _tuples(source: BoundSource) -> exp.Query:
     """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released."""
-    named = [(column(c.name), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
+    named: list[tuple[exp.Expr, str]] = [(column(c.name), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
     named += [(released_value(s, column(c.name)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
     named += [(column(c.name), f"k{j}") for j, c in enumerate(source.keep)]
     values = [expression.as_(name) for expression, name in named]
@@ -73,7 +73,7 @@ def _tuples(source: BoundSource) -> exp.Query:
     return exp.select(*names, sql("COUNT(*)").as_("n")).from_(counted).group_by(*names)
 
 
-def released_value(wanted: Sensitive, value: exp.Expression) -> exp.Expression:
+def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
     """A sensitive value as the release shows it: itself, or its level."""
     if wanted.publish == "value":
         return value

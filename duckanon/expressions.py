@@ -25,7 +25,7 @@ def table(*parts: str) -> exp.Table:
     return exp.Table(**{part: exp.to_identifier(name, quoted=True) for part, name in named.items()})
 
 
-def literal(value: str | int | None) -> exp.Expression:
+def literal(value: str | int | None) -> exp.Expr:
     if value is None:
         return exp.null()
     if isinstance(value, str):
@@ -34,23 +34,23 @@ def literal(value: str | int | None) -> exp.Expression:
     return exp.Neg(this=number) if value < 0 else number
 
 
-def double(value: float | Decimal) -> exp.Expression:
+def double(value: float | Decimal) -> exp.Expr:
     """A floating-point number: a bare decimal literal would be of a type that each engine chooses."""
     return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
 
 
-def sql(template: str, /, **parts: exp.Expression) -> exp.Expression:
+def sql(template: str, /, **parts: exp.Expr) -> exp.Expr:
     """Fixed SQL over the driver's own column names; `:name` stands for an expression out of `parts`."""
     tree = sqlglot.parse_one(template, dialect=DIALECT)
     return exp.replace_placeholders(tree, **parts) if parts else tree
 
 
-def text_of(expression: exp.Expression) -> exp.Expression:
+def text_of(expression: exp.Expr) -> exp.Expr:
     """The text form of a value, by which policies and hierarchy files name it."""
     return exp.cast(expression, "VARCHAR")
 
 
-def case_of(subject: exp.Expression, results: Mapping[str, exp.Expression], default: exp.Expression) -> exp.Expression:
+def case_of(subject: exp.Expr, results: Mapping[str, exp.Expr] | Mapping[int, exp.Expr], default: exp.Expr) -> exp.Expr:
     """CASE subject WHEN 'key' THEN result … ELSE default END."""
     if not results:
         return default
@@ -60,26 +60,26 @@ def case_of(subject: exp.Expression, results: Mapping[str, exp.Expression], defa
     return case.else_(default)
 
 
-def all_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     return exp.and_(*conditions) if (conditions := list(conditions)) else exp.true()
 
 
-def any_of(conditions: Iterable[exp.Expression]) -> exp.Expression:
+def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     return exp.or_(*conditions) if (conditions := list(conditions)) else exp.false()
 
 
-def same(names: Iterable[str], left: str, right: str, nulls: bool) -> exp.Expression:
+def same(names: Iterable[str], left: str, right: str, nulls: bool) -> exp.Expr:
     """The join condition on equal keys; `nulls`: the keys may be NULL, and NULL equals NULL."""
     kind = exp.NullSafeEQ if nulls else exp.EQ
     return all_of(kind(this=column(name, left), expression=column(name, right)) for name in names)
 
 
-def create(kind: str, name: exp.Table, query: exp.Query, temporary: bool = False) -> exp.Expression:
+def create(kind: str, name: exp.Table, query: exp.Query, temporary: bool = False) -> exp.Expr:
     """CREATE TABLE | VIEW name AS query."""
     properties = exp.Properties(expressions=[exp.TemporaryProperty()]) if temporary else None
     return exp.Create(this=name.copy(), kind=kind, expression=query, properties=properties)
 
 
-def drop(kind: str, name: exp.Table) -> exp.Expression:
+def drop(kind: str, name: exp.Table) -> exp.Expr:
     """DROP TABLE | VIEW IF EXISTS name; parsed, since the shape of sqlglot's Drop changes between releases."""
     return sqlglot.parse_one(f"DROP {kind} IF EXISTS {name.sql(DIALECT, identify=True)}", dialect=DIALECT)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from duckanon.census import Census
-from duckanon.expressions import TOLERANCE, column, double, literal, sql, text_of
+from duckanon.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
 from duckanon.models.levels import level_weights
 from duckanon.policy import Policy
 from duckanon.values import ValueTable
@@ -37,7 +37,8 @@ def _too_diverse(values: ValueTable, census: Census, budget: int) -> Iterator[st
     }
     for key, threshold in asked.items():
         if threshold is not None and threshold > values.distinct + TOLERANCE:
-            yield f"sensitive.{wanted.column}.{key}: {threshold:g} is above the {values.distinct} distinct values of the column"
+            where = f"sensitive.{wanted.column}.{key}"
+            yield f"{where}: {threshold:g} is above the {values.distinct} distinct values of the column"
     for place, (value, thresholds) in enumerate(wanted.values.items(), start=1):
         if thresholds.l is None or thresholds.l <= values.distinct:
             continue
@@ -57,18 +58,15 @@ def _too_frequent(values: ValueTable, census: Census, budget: int) -> Iterator[s
             for place, thresholds in enumerate(wanted.values.values(), start=1)
             if getattr(thresholds, name) is not None
         }
-        case = exp.Case()
-        for place, threshold in own.items():
-            case = case.when(sql("named = :place", place=literal(place)), double(threshold))
         column_wide = getattr(wanted, name)
         if column_wide is None and not own:
             continue
-        bound = case.else_(double(column_wide)) if column_wide is not None and own else case
-        bound = double(column_wide) if not own else bound
+        default = exp.null() if column_wide is None else double(column_wide)
+        bound = case_of(column("named"), {place: double(threshold) for place, threshold in own.items()}, default)
         yield from _above_bound(values, census, budget, name, bound)
 
 
-def _above_bound(values: ValueTable, census: Census, budget: int, name: str, bound: exp.Expression) -> Iterator[str]:
+def _above_bound(values: ValueTable, census: Census, budget: int, name: str, bound: exp.Expr) -> Iterator[str]:
     remaining = census.rows - budget
     if remaining <= 0:
         return
@@ -122,7 +120,7 @@ def _levels_out_of_reach(values: ValueTable, census: Census, budget: int) -> Ite
             )
 
 
-def _rows(values: ValueTable, census: Census, condition: exp.Expression) -> int:
+def _rows(values: ValueTable, census: Census, condition: exp.Expr) -> int:
     query = exp.select(sql("CAST(COALESCE(SUM(rows), 0) AS BIGINT)")).from_(values.table).where(condition)
     ((rows,),) = census.engine.fetch(query)
     return int(rows)

@@ -65,7 +65,7 @@ class Judged:
     """A sensitive column whose classes are judged: how its values are reached, and by which rules."""
 
     index: int
-    values: exp.Expression  # relation of describe_values
+    values: exp.Expr  # relation of describe_values
     key: str  # the column of `values` that the cells hold
     rules: tuple[ClassRule, ...]
 
@@ -85,9 +85,7 @@ def table_rules(wanted: Sensitive) -> tuple[TableRule, ...]:
     return tuple(leakage_rules(wanted))
 
 
-def judged_classes(
-    cells: exp.Expression, keys: list[str], k: int, judged: list[Judged], nulls: bool
-) -> exp.Select:
+def judged_classes(cells: exp.Expr, keys: list[str], k: int, judged: list[Judged], nulls: bool) -> exp.Select:
     """A query of the classes of `cells` (keys, s0 …, n): keys, x, the figures f{j}_{r}, and whether each is failing.
 
     `nulls`: the keys may be NULL. The parts stand as CTEs so that a reader can follow them.
@@ -113,7 +111,7 @@ def judged_classes(
     return query.select(any_of(verdicts).as_("failing"))
 
 
-def _with_class_figures(query: exp.Select, cells: exp.Expression, keys: list[exp.Column], part: Judged) -> exp.Select:
+def _with_class_figures(query: exp.Select, cells: exp.Expr, keys: list[exp.Column], part: Judged) -> exp.Select:
     """Adds the CTEs y{j} (rows per class and value), v{j} (with all known of the value) and c{j} (per class)."""
     value = column(f"s{part.index}")
     counts = exp.select(*keys, value.as_("value"), sql("CAST(SUM(n) AS DOUBLE)").as_("y"))
@@ -126,7 +124,7 @@ def _with_class_figures(query: exp.Select, cells: exp.Expression, keys: list[exp
         rows = rows.select(*(column(name, "d") for name in known)).join(described, on=on, join_type="left")
     query = query.with_(f"v{part.index}", as_=rows)
     source = f"v{part.index}"
-    windows: dict[str, exp.Expression] = {}
+    windows: dict[str, exp.Expr] = {}
     for rule in part.rules:
         windows.update(rule.windows(_over(keys)) if rule.windows else {})
     if windows:
@@ -144,8 +142,8 @@ def _with_class_figures(query: exp.Select, cells: exp.Expression, keys: list[exp
     return query.with_(f"c{part.index}", as_=classes.group_by(*keys) if keys else classes)
 
 
-def _over(keys: list[exp.Column]) -> Callable[[str, str | None], exp.Expression]:
-    def over(aggregate: str, order: str | None) -> exp.Expression:
+def _over(keys: list[exp.Column]) -> Callable[[str, str | None], exp.Expr]:
+    def over(aggregate: str, order: str | None) -> exp.Expr:
         suffix = f"ORDER BY {order}" if order else ""
         window = sql(f"{aggregate} OVER ({suffix})")
         window.set("partition_by", [key.copy() for key in keys])
@@ -165,9 +163,7 @@ class Measurer:
             for values in census.sensitive
             if (rules := class_rules(values.wanted, values.numeric))
         ]
-        self.table_rules = {
-            values.index: rules for values in census.sensitive if (rules := table_rules(values.wanted))
-        }
+        self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
         self.constraints = [k_rule(policy.k)] + [rule.constraint for part in self.judged for rule in part.rules]
         self.base = self._base()
 
@@ -222,9 +218,7 @@ class Measurer:
         columns = [column(key) for key in keys]
         counts = exp.select(*columns, value.as_("value"), sql("CAST(SUM(n) AS DOUBLE)").as_("y"))
         counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
-        leak = exp.select(
-            "y.value", sql("SUM(y.y * y.y / g.x) / SUM(y.y)").as_("alp"), sql("MAX(y.y / g.x)").as_("lp")
-        )
+        leak = exp.select("y.value", sql("SUM(y.y * y.y / g.x) / SUM(y.y)").as_("alp"), sql("MAX(y.y / g.x)").as_("lp"))
         leak = leak.from_(counts.subquery("y")).join(
             exp.alias_(exp.to_table("good"), "g", table=True), on=same(keys, "y", "g", nulls=False)
         )
@@ -250,5 +244,3 @@ _TOTALS = (
 
 def _wrap(classes: exp.Select, summary: exp.Select) -> exp.Select:
     return summary.from_(classes.subquery("classes"))
-
-

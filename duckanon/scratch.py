@@ -45,6 +45,9 @@ class Scratch:
                 self.engine.execute(drop(kind, name))
         self._made = [(kind, made) for kind, made in self._made if made != name]
 
-    def clear(self) -> None:
+    def clear(self, keep: tuple[str, ...] = ()) -> None:
+        """Drop all that was made, but for the things named."""
+        kept = [self.name(thing) for thing in keep]
         for _, name in reversed(list(self._made)):
-            self.drop(name)
+            if name not in kept:
+                self.drop(name)

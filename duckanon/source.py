@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Relation
 from duckanon.engine.names import quoted
 from duckanon.errors import Fault, PolicyError
-from duckanon.policy import Mask, MappingFile, MappingTable, Policy, QuasiIdentifier, Sensitive
+from duckanon.policy import MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.scratch import Scratch
 
 
@@ -48,7 +48,9 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
     ]
     named = {name.lower() for names in roles.values() for name in names}
     faults += [
-        Fault(column.name, "is a column of the source without a role", "list it under identifiers, keep or another role")
+        Fault(
+            column.name, "is a column of the source without a role", "list it under identifiers, keep or another role"
+        )
         for column in columns
         if column.name.lower() not in named
     ]
@@ -65,7 +67,8 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
 
 
 def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None = None) -> Relation:
-    """The relation that holds the source rows; a query or file becomes a view, temporary unless `persistent` names it."""
+    """The relation that holds the source rows; a query or file becomes a view, temporary unless
+    `persistent` names it."""
     engine, source = scratch.engine, policy.source
     if source.table is not None:
         relation = engine.find(source.table)

@@ -29,7 +29,7 @@ class Utility:
         return asdict(self)
 
 
-def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.Expression) -> Utility:
+def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.Expr) -> Utility:
     """The utility of a node once its failing rows are suppressed; `good` holds the keys and size x of its classes."""
     node, rows = measured.node, census.rows
     suppressed, released = measured.failing_rows, measured.released_rows
@@ -48,7 +48,7 @@ def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.
     )
 
 
-def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expression, released: int) -> float:
+def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, released: int) -> float:
     """Σ over the released rows of the NCP of one column's cell, pan eq. 4 and 5."""
     if level == 0 or hierarchy.domain == 1:
         return 0.0

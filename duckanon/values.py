@@ -19,7 +19,7 @@ NO_LEVEL = -1
 
 @dataclass(frozen=True)
 class ValueTable:
-    """Table columns: value, code, rows, named, level, number, and the source distribution that t is measured against."""
+    """Table columns: value, code, rows, named, level, number, and the source's distribution for t."""
 
     index: int
     wanted: Sensitive
@@ -83,7 +83,7 @@ def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.
     return exp.select("*", prefix.as_("prefix"), whole.as_("whole")).from_(cumulated.subquery("c"))
 
 
-def level_of(wanted: Sensitive) -> exp.Expression:
+def level_of(wanted: Sensitive) -> exp.Expr:
     if wanted.publish == "level":
         return sql("CASE WHEN value = :none THEN NULL ELSE CAST(value AS INTEGER) END", none=literal(NO_LEVEL))
     levels = {text: literal(level) for level, texts in wanted.levels.items() for text in texts}
@@ -107,7 +107,7 @@ def _absent(wanted: Sensitive, table: exp.Table, scratch: Scratch) -> tuple[str,
     )
 
 
-def shares(values: ValueTable, scratch: Scratch, only: exp.Expression | None = None) -> list[tuple[Any, ...]]:
+def shares(values: ValueTable, scratch: Scratch, only: exp.Expr | None = None) -> list[tuple[Any, ...]]:
     """text, rows, named, level of the values, most frequent first."""
     query = exp.select(text_of(column("value")).as_("text"), sql("CAST(rows AS BIGINT)"), "named", "level")
     query = query.from_(values.table).order_by("rows DESC", "code")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,11 @@ from duckanon.engine.names import quoted, split_name
 from duckanon.errors import EngineError
 from duckanon.expressions import literal
 
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DECIMAL", "FLOAT", "DOUBLE", "UTINYINT")
-_NUMBERS += ("USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT")
+_NUMBERS = (
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+    *("DECIMAL", "FLOAT", "DOUBLE"),
+)
 _READERS = {
     ".csv": "read_csv",
     ".tsv": "read_csv",
@@ -53,7 +56,7 @@ class DuckDB:
         self.connection = connection
         self.location = location
         self.persistent = persistent
-        self.trace: list[tuple[str, exp.Expression | str]] = []
+        self.trace: list[tuple[str, exp.Expr | str]] = []
         self._owned = owned
         self._macros: str | None = None
 
@@ -92,13 +95,13 @@ class DuckDB:
 
     # -- asking -----------------------------------------------------------------------------------
 
-    def execute(self, statement: exp.Expression, note: str = "") -> None:
+    def execute(self, statement: exp.Expr, note: str = "") -> None:
         self._run(statement, note)
 
-    def fetch(self, query: exp.Expression, note: str = "") -> list[tuple[Any, ...]]:
+    def fetch(self, query: exp.Expr, note: str = "") -> list[tuple[Any, ...]]:
         return self._run(query, note).fetchall()
 
-    def _run(self, statement: exp.Expression | str, note: str = "") -> duckdb.DuckDBPyConnection:
+    def _run(self, statement: exp.Expr | str, note: str = "") -> duckdb.DuckDBPyConnection:
         if note:
             self.trace.append((note, statement))
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
@@ -107,13 +110,11 @@ class DuckDB:
         except duckdb.Error as error:
             raise EngineError(_fault(error), text) from error
 
-    def macro(self, name: str, relation: str, *arguments: exp.Expression) -> list[dict[str, Any]]:
-        """Ask one of the analysts' macros about a relation; they live in a catalog of their own, not the user's."""
-        home = self._macro_home()
-        given = ", ".join(argument.sql(self.dialect) for argument in (literal(relation), *arguments))
-        result = self._run(f"SELECT * FROM {quoted(home, 'duckanon', name)}({given})")
-        names = [column[0] for column in result.description or []]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+    def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
+        """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
+        call = exp.Anonymous(this=name, expressions=list(arguments))
+        home = exp.to_identifier(self._macro_home(), quoted=True)
+        return exp.Table(this=call, db=exp.to_identifier("duckanon", quoted=True), catalog=home)
 
     def _macro_home(self) -> str:
         if self._macros is None:
@@ -137,10 +138,8 @@ class DuckDB:
             yield
             self._run("COMMIT")
         except BaseException:
-            try:
+            with suppress(duckdb.Error):  # the failing statement may have ended the transaction already
                 self.connection.execute("ROLLBACK")
-            except duckdb.Error:
-                pass  # the failing statement has ended the transaction already
             raise
 
     # -- the catalog ------------------------------------------------------------------------------
@@ -255,7 +254,20 @@ class DuckDB:
         file = literal(str(path)).sql(self.dialect)
         metadata = literal(mark).sql(self.dialect)
         options = f"FORMAT parquet, KV_METADATA {{duckanon: {metadata}}}" if kind == "parquet" else "FORMAT csv, HEADER"
-        self._run(f"COPY ({query.sql(self.dialect, identify=True)}) TO {file} ({options})")
+        self._run(
+            f"COPY ({query.sql(self.dialect, identify=True)}) TO {file} ({options}, USE_TMP_FILE false)", "the release"
+        )
+
+    def define_release(self, name: exp.Table, path: Path, kind: str, columns: list[Column]) -> None:
+        """A temporary view over a released file, with the types that were released."""
+        file = literal(str(path)).sql(self.dialect)
+        if kind == "parquet":
+            self._define_view(name, f"SELECT * FROM read_parquet({file})", temporary=True)
+            return
+        typed = ", ".join(f"{literal(c.name).sql(self.dialect)}: {literal(c.type).sql(self.dialect)}" for c in columns)
+        options = """header = true, delim = ',', quote = '"', escape = '"', allow_quoted_nulls = false"""
+        query = f"SELECT * FROM read_csv({file}, auto_detect = false, columns = {{{typed}}}, {options})"
+        self._define_view(name, query, temporary=True)
 
     def read_mark(self, path: Path) -> str | None:
         """What `write_file` wrote into a Parquet file's metadata; None for any other file."""
@@ -281,7 +293,7 @@ def _fault(error: duckdb.Error) -> str:
     if isinstance(error, _HARMLESS):
         return f"the database refused: {_first_line(error)}"
     kind = type(error).__name__.removesuffix("Exception")
-    return f"the database refused ({kind}); its message is not shown because it may hold a person's values (--debug shows it)"
+    return f"the database refused ({kind}); its message may hold a person's values, so only --debug shows it"
 
 
 def _first_line(error: duckdb.Error) -> str:

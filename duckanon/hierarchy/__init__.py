@@ -32,6 +32,7 @@ class Hierarchy:
     domain: int  # NUM: level-0 values, NULL included where the source has it
     nulls: int  # rows whose value is NULL
     kind: Kind | None  # None: listed in a file or table
+    listing: exp.Table | None  # the list: level_0 … level_h
     descriptions: tuple[str, ...]
 
     @property

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, HierarchyError
-from duckanon.expressions import column, literal, sql, text_of
+from duckanon.expressions import column, sql, text_of
 from duckanon.hierarchy import Hierarchy, Level
 from duckanon.hierarchy.kinds import VALUE, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
 from duckanon.hierarchy.listed import Listing, list_file, list_table, mapping_query, unmapped_values
@@ -40,18 +40,21 @@ def _build(
     values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(counted).group_by(value)
     domain = scratch.table(f"values_{index}", values, f"values of {wanted.column}")
     ((nulls, distinct),) = scratch.engine.fetch(
-        exp.select(sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)"), "COUNT(value)").from_(domain)
+        exp.select(sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)"), "COUNT(value)").from_(
+            domain
+        )
     )
     if distinct == 0:
         remedy = "list it under columns.identifiers to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
     kind: Kind | None = None
+    listed: exp.Table | None = None
     spec = wanted.hierarchy
     if isinstance(spec, (MappingFile, MappingTable)):
         listing = _listing(spec, index, where, scratch)
         _all_mapped(scratch.engine, domain, listing, where)
         labels, height, top = mapping_query(domain, listing), listing.height, listing.top
-        num = listing.values
+        num, listed = listing.values, listing.table
     else:
         kind = _kind(spec, source_column, domain, where, scratch.engine)
         _all_labelled(scratch.engine, domain, kind, where)
@@ -61,9 +64,18 @@ def _build(
     levels = _levels(scratch.engine, mapping, kind, height, rows, nulls, domain_size)
     scratch.drop(domain)
     return Hierarchy(
-        index, source_column, wanted.importance, top, mapping, levels, domain_size, nulls, kind,
-        _descriptions(kind, height, top),
-    )  # fmt: skip
+        index=index,
+        column=source_column,
+        importance=wanted.importance,
+        top=top,
+        mapping=mapping,
+        levels=levels,
+        domain=domain_size,
+        nulls=nulls,
+        kind=kind,
+        listing=listed,
+        descriptions=_descriptions(kind, height, top),
+    )
 
 
 def _listing(spec: MappingFile | MappingTable, index: int, where: str, scratch: Scratch) -> Listing:
@@ -183,14 +195,3 @@ def _span(engine: Engine, mapping: exp.Table, kind: Kind | None) -> float:
 def _descriptions(kind: Kind | None, height: int, top: str) -> tuple[str, ...]:
     between = [kind.describe(level) if kind else f"level {level} of {height}" for level in range(1, height)]
     return ("as it is", *between, f"removed ({top})")
-
-
-def label_query(hierarchy: Hierarchy, level: int) -> exp.Query:
-    """code, label of one level; at level 0 the label is the value itself."""
-    label = column("value") if level == 0 else column(f"label_{level}")
-    code = column(f"code_{level}")
-    return exp.select(code.as_("code"), label.as_("label")).distinct().from_(hierarchy.mapping)
-
-
-def top_label(hierarchy: Hierarchy) -> exp.Expression:
-    return literal(hierarchy.top)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
@@ -22,13 +22,13 @@ class Kind(Protocol):
     @property
     def top(self) -> str: ...
 
-    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+    def label(self, value: exp.Expr, level: int) -> exp.Expr:
         """The label of a non-NULL value at `level` ≥ 1."""
 
-    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+    def order(self, value: exp.Expr, level: int) -> exp.Expr:
         """What labels of `level` are sorted by, a function of the label."""
 
-    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+    def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         """Which non-NULL values cannot be labelled at all."""
 
     def describe(self, level: int) -> str: ...
@@ -41,13 +41,13 @@ class FlatKind:
     top: str = "*"
     levels: int = 0
 
-    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+    def label(self, value: exp.Expr, level: int) -> exp.Expr:
         raise AssertionError("a flat hierarchy has no level between value and top")
 
-    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+    def order(self, value: exp.Expr, level: int) -> exp.Expr:
         return self.label(value, level)
 
-    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+    def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         return None
 
     def describe(self, level: int) -> str:
@@ -69,21 +69,21 @@ class MaskKind:
     def top(self) -> str:
         return "*" * max(1, self.longest) if self.kept[-1] == 0 else "*"
 
-    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+    def label(self, value: exp.Expr, level: int) -> exp.Expr:
         stars = sql("REPEAT('*', GREATEST(LENGTH(:text) - :kept, 0))", **self._parts(value, level))
         return exp.DPipe(this=sql("LEFT(:text, :kept)", **self._parts(value, level)), expression=stars)
 
-    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+    def order(self, value: exp.Expr, level: int) -> exp.Expr:
         return self.label(value, level)
 
-    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+    def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         return None
 
     def describe(self, level: int) -> str:
         kept = self.kept[level - 1]
         return "first character" if kept == 1 else f"first {kept} characters"
 
-    def _parts(self, value: exp.Expression, level: int) -> dict[str, exp.Expression]:
+    def _parts(self, value: exp.Expr, level: int) -> dict[str, exp.Expr]:
         return {"text": text_of(value), "kept": literal(self.kept[level - 1])}
 
 
@@ -100,7 +100,7 @@ class DatesKind:
     def levels(self) -> int:
         return len(self.units)
 
-    _LABELS = {
+    _LABELS: ClassVar[dict[str, str]] = {
         "day": "CAST(CAST(:date AS DATE) AS VARCHAR)",
         "week": "CAST(EXTRACT(ISOYEAR FROM :date) AS VARCHAR) || '-W' "
         "|| LPAD(CAST(EXTRACT(WEEK FROM :date) AS VARCHAR), 2, '0')",
@@ -113,20 +113,20 @@ class DatesKind:
         "|| CAST(CAST(FLOOR(EXTRACT(YEAR FROM :date) / 100) AS BIGINT) * 100 + 99 AS VARCHAR)",
     }
 
-    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+    def label(self, value: exp.Expr, level: int) -> exp.Expr:
         return sql(self._LABELS[self.units[level - 1]], date=self._date(value))
 
-    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+    def order(self, value: exp.Expr, level: int) -> exp.Expr:
         return self.label(value, level)
 
-    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+    def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         # Infinite dates have no year.
         return sql(":date IS NULL OR NOT ISFINITE(:date)", date=self._date(value))
 
     def describe(self, level: int) -> str:
         return f"by {self.units[level - 1]}"
 
-    def _date(self, value: exp.Expression) -> exp.Expression:
+    def _date(self, value: exp.Expr) -> exp.Expr:
         return sql("TRY_CAST(:value AS DATE)", value=value) if self.from_text else value.copy()
 
 
@@ -147,7 +147,7 @@ class IntervalsKind:
     def decimals(self) -> int:
         return max(_decimals(number) for number in (*self.widths, self.origin))
 
-    def units(self, value: exp.Expression) -> exp.Expression:
+    def units(self, value: exp.Expr) -> exp.Expr:
         """The value in whole units, rounded down, as a wide integer."""
         if self.type == "date":
             return sql("CAST(DATE_DIFF('day', DATE '1970-01-01', CAST(:value AS DATE)) AS HUGEINT)", value=value)
@@ -163,7 +163,7 @@ class IntervalsKind:
             scale=scale,
         )
 
-    def order(self, value: exp.Expression, level: int) -> exp.Expression:
+    def order(self, value: exp.Expr, level: int) -> exp.Expr:
         """The lower bound of the range, in units."""
         return sql(
             ":units - ((((:units - :origin) % :width) + :width) % :width)",
@@ -172,13 +172,13 @@ class IntervalsKind:
             width=literal(self._in_units(self.widths[level - 1])),
         )
 
-    def label(self, value: exp.Expression, level: int) -> exp.Expression:
+    def label(self, value: exp.Expr, level: int) -> exp.Expr:
         lower = self.order(value, level)
         width = literal(self._in_units(self.widths[level - 1]))
         upper = sql("(:lower) + :width", lower=lower, width=width)
         return sql("'[' || :lower || ', ' || :upper || ')'", lower=self._written(lower), upper=self._written(upper))
 
-    def unmapped(self, value: exp.Expression) -> exp.Expression | None:
+    def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         if self.type == "float":
             return sql("NOT ISFINITE(:value) OR ABS(:value) >= 1e20", value=value)
         if self.type == "date":
@@ -196,7 +196,7 @@ class IntervalsKind:
     def _in_units(self, number: Decimal) -> int:
         return int(number * 10**self.decimals)
 
-    def _written(self, units: exp.Expression) -> exp.Expression:
+    def _written(self, units: exp.Expr) -> exp.Expr:
         if self.type == "date":
             return sql("CAST(DATE '1970-01-01' + CAST(:units AS INTEGER) AS VARCHAR)", units=units)
         if self.decimals == 0:

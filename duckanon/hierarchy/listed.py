@@ -137,7 +137,7 @@ def unmapped_values(engine: Engine, domain: exp.Table, listing: Listing) -> tupl
     return values, rows, [row[0] for row in examples]
 
 
-def _matches() -> exp.Expression:
+def _matches() -> exp.Expr:
     return exp.EQ(this=text_of(column("value", "d")), expression=column("level_0", "l"))
 
 
@@ -150,10 +150,6 @@ def mapping_query(domain: exp.Table, listing: Listing) -> exp.Query:
     query = exp.select("d.value", "d.n")
     for level in range(1, listing.height):
         label = column(f"level_{level}", "l")
-        query = query.select(
-            label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "l")
-        )
+        query = query.select(label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "l"))
     source = exp.alias_(domain, "d", table=True)
     return query.from_(source).join(sized.subquery("l"), on=_matches(), join_type="inner")
-
-

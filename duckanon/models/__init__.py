@@ -15,7 +15,7 @@ from sqlglot import exp
 from duckanon.expressions import TOLERANCE, double
 
 # How a window over the rows of one class is written, given an aggregate and an order (or None).
-Windows = Callable[[Callable[[str, str | None], exp.Expression]], Mapping[str, exp.Expression]]
+Windows = Callable[[Callable[[str, str | None], exp.Expr]], Mapping[str, exp.Expr]]
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Constraint:
         bound = self.threshold - TOLERANCE if self.strict else self.threshold + TOLERANCE
         return measured < bound if self.strict else measured <= bound
 
-    def fails(self, figure: exp.Expression) -> exp.Expression:
+    def fails(self, figure: exp.Expr) -> exp.Expr:
         """The same verdict as SQL; a class without the figure (NULL) does not fail."""
         if self.at_least:
-            broken: exp.Expression = exp.LT(this=figure, expression=double(self.threshold - TOLERANCE))
+            broken: exp.Expr = exp.LT(this=figure, expression=double(self.threshold - TOLERANCE))
         elif self.strict:
             broken = exp.GTE(this=figure, expression=double(self.threshold - TOLERANCE))
         else:
@@ -57,7 +57,7 @@ class ClassRule:
     """A constraint on every class, with the SQL of the figure it is judged by."""
 
     constraint: Constraint
-    figure: exp.Expression
+    figure: exp.Expr
     describes_values: bool = True  # whether the figure asks for more of a value than its count
     windows: Windows | None = None
     crossing: bool = False  # whether it needs to know where the source's distribution passes the class's
@@ -74,5 +74,3 @@ class TableRule:
 def k_rule(k: int) -> Constraint:
     """k-anonymity: every class has at least k rows."""
     return Constraint("k", None, None, k, at_least=True)
-
-

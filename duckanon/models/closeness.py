@@ -21,14 +21,14 @@ def closeness_rules(wanted: Sensitive, numeric: bool) -> Iterator[ClassRule]:
         yield ClassRule(constraint, sql(_EQUAL), windows=_total)
 
 
-_Over = Callable[[str, str | None], exp.Expression]
+_Over = Callable[[str, str | None], exp.Expr]
 
 
-def _total(over: _Over) -> Mapping[str, exp.Expression]:
+def _total(over: _Over) -> Mapping[str, exp.Expr]:
     return {"total": over("SUM(CASE WHEN value IS NOT NULL THEN y END)", None)}
 
 
-def _ordered_windows(over: _Over) -> Mapping[str, exp.Expression]:
+def _ordered_windows(over: _Over) -> Mapping[str, exp.Expr]:
     by_code = "code NULLS LAST"
     return {
         **_total(over),

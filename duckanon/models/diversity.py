@@ -25,7 +25,9 @@ def diversity_rules(wanted: Sensitive) -> Iterator[ClassRule]:
     for place, (value, thresholds) in enumerate(wanted.values.items(), start=1):
         if thresholds.l is not None:
             constraint = Constraint("value_l", column, value, thresholds.l, at_least=True)
-            present = sql("CASE WHEN COUNT(CASE WHEN named = :place THEN 1 END) > 0 THEN COUNT(value) END", place=literal(place))
+            present = sql(
+                "CASE WHEN COUNT(CASE WHEN named = :place THEN 1 END) > 0 THEN COUNT(value) END", place=literal(place)
+            )
             yield ClassRule(constraint, present)
 
 

@@ -30,7 +30,7 @@ def level_weights(wanted: Sensitive) -> dict[int, float]:
     return {level: place / steps for place, level in enumerate(wanted.levels)}
 
 
-def _weight(wanted: Sensitive) -> exp.Expression:
+def _weight(wanted: Sensitive) -> exp.Expr:
     present = "MAX(CASE WHEN level = :level THEN :weight ELSE CAST(0 AS DOUBLE) END)"
     terms = [sql(present, level=literal(lv), weight=double(w)) for lv, w in level_weights(wanted).items()]
     total = terms[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,9 @@ def _search(section: Section) -> Search:
 
 
 def _release(section: Section) -> Release:
-    kind = section.get("kind", one_of("table", "view", "parquet", "csv"), "table", required="one of table, view, parquet, csv")
+    kind = section.get(
+        "kind", one_of("table", "view", "parquet", "csv"), "table", required="one of table, view, parquet, csv"
+    )
     to = section.get("to", text, "", required="a name, or a path relative to this file")
     section.finish()
     return Release(kind, to)
@@ -215,7 +218,7 @@ def _path_or_table(value: Any) -> str | None:
 def _widths(value: Any) -> str | None:
     if not isinstance(value, list) or not value or not all(is_number(width) and width > 0 for width in value):
         return "must be a list of widths above 0"
-    for narrow, wide in zip(value, value[1:], strict=False):
+    for narrow, wide in pairwise(value):
         if wide <= narrow or Decimal(wide) % Decimal(narrow) != 0:
             return (
                 f"has intervals that do not nest: {shown(wide)} is not a larger multiple of {shown(narrow)}; "
@@ -233,7 +236,7 @@ def _exponent(value: Any) -> int:
 
 def _kept(value: Any) -> str | None:
     whole_numbers = isinstance(value, list) and value and all(whole(0)(kept) is None for kept in value)
-    if not whole_numbers or any(b >= a for a, b in zip(value, value[1:], strict=False)):
+    if not whole_numbers or any(b >= a for a, b in pairwise(value)):
         return "must be a falling list of how many characters each level keeps, such as [4, 3, 0]"
     return None
 
@@ -241,7 +244,7 @@ def _kept(value: Any) -> str | None:
 def _units(value: Any) -> str | None:
     if not isinstance(value, list) or not value or any(unit not in NESTS_IN for unit in value):
         return f"must be a list of units out of {', '.join(NESTS_IN)}"
-    for fine, coarse in zip(value, value[1:], strict=False):
+    for fine, coarse in pairwise(value):
         if coarse not in NESTS_IN[fine]:
             return f"has units that do not nest: a {fine} does not lie in one {coarse}"
     return None

@@ -37,7 +37,9 @@ def read_sensitive(column: str, section: Section) -> Sensitive:
 
 def _consistent(sensitive: Sensitive, section: Section) -> None:
     if sensitive.needs_levels and not sensitive.levels:
-        section.fault("levels", "is missing", "level_alpha, level_l, level_weight and publish need the values of each level")
+        section.fault(
+            "levels", "is missing", "level_alpha, level_l, level_weight and publish need the values of each level"
+        )
     for level in sensitive.level_alpha:
         if level not in sensitive.levels:
             section.fault(f"level_alpha.{level}", "names a level that 'levels' does not have")

@@ -1,0 +1,70 @@
+"""duckanon: a SQL-native anonymizer that runs inside the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from duckanon.check import check as _check
+from duckanon.engine.duckdb import DuckDB
+from duckanon.errors import (
+    DuckanonError,
+    EngineError,
+    HierarchyError,
+    PolicyError,
+    ReleaseError,
+)
+from duckanon.policy import Policy
+from duckanon.run import run as _run
+from duckanon.version import VERSION
+
+if TYPE_CHECKING:
+    from duckanon.engine import Engine
+    from duckanon.result import Result
+
+__version__ = VERSION
+
+__all__ = [
+    "DuckanonError",
+    "EngineError",
+    "HierarchyError",
+    "Policy",
+    "PolicyError",
+    "ReleaseError",
+    "__version__",
+    "check",
+    "connect",
+    "run",
+]
+
+
+def connect(database: str | Path | None = None, *, read_only: bool = False) -> DuckDB:
+    """Open a DuckDB file that exists, or an empty database in memory. Use it in a `with` statement."""
+    return DuckDB.open(Path(database) if database is not None else None, writable=not read_only)
+
+
+def run(policy: Policy, db: Any, *, replace: bool = False, dry_run: bool = False) -> Result:
+    """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection."""
+    with _engine(db) as engine:
+        return _run(policy, engine, replace=replace, dry_run=dry_run)
+
+
+def check(policy: Policy, db: Any, *, release: bool = False) -> Result:
+    """Measure the source, or the existing release, against the policy; writes nothing."""
+    with _engine(db) as engine:
+        return _check(policy, engine, release=release)
+
+
+class _engine:  # noqa: N801 - reads as a function
+    """The engine of `db`; a bare connection is wrapped for the time being and left open."""
+
+    def __init__(self, db: Any) -> None:
+        self.wrapped = None if isinstance(db, DuckDB) else DuckDB.wrap(db)
+        self.engine: Engine = self.wrapped or db
+
+    def __enter__(self) -> Engine:
+        return self.engine
+
+    def __exit__(self, *_: object) -> None:
+        if self.wrapped is not None:
+            self.wrapped.close()

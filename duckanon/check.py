@@ -1,0 +1,150 @@
+"""Measures the source, or a release that exists, against a policy. Writes nothing."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from sqlglot import exp
+
+from duckanon.census import Census, released_value, take_census
+from duckanon.engine import Engine, Relation
+from duckanon.errors import Fault, PolicyError, ReleaseError
+from duckanon.expressions import column, literal, sql, text_of
+from duckanon.hierarchy import Hierarchy
+from duckanon.lattice import Node
+from duckanon.measure import Measurement
+from duckanon.policy import Policy
+from duckanon.result import Result, named_levels
+from duckanon.run import audit_release
+from duckanon.scratch import Scratch
+from duckanon.source import BoundSource, bind_source
+from duckanon.utility import utility_of
+from duckanon.verify import Audit
+
+
+def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
+    """Does the source hold the policy as it is, or, with `release`, does the existing release?"""
+    scratch = Scratch(engine)
+    start = time.perf_counter()
+    try:
+        source = bind_source(policy, scratch)
+        census = take_census(policy, source, scratch)
+        if release:
+            relation = _release_relation(policy, source, scratch)
+            _same_columns(policy, relation, source, engine)
+            node = _levels(census, relation)
+        else:
+            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
+        audited = audit_release(policy, relation, source, census, scratch)
+        utility = _utility(policy, census, node, audited, relation, scratch) if node is not None else None
+    finally:
+        scratch.clear()
+    return Result(
+        status="holds" if audited.holds else "violated",
+        name=policy.name,
+        method=policy.search.method,
+        levels=named_levels(census.hierarchies, node) if node is not None else None,
+        heights={h.column.name: h.height for h in census.hierarchies},
+        rows={"source": census.rows, "released": audited.rows, "suppressed": census.rows - audited.rows},
+        classes=audited.classes,
+        constraints=audited.findings,
+        privacy=audited.privacy,
+        utility=utility,
+        seconds={"check": round(time.perf_counter() - start, 4)},
+        warnings=tuple(warning for values in census.sensitive for warning in values.warnings),
+    )
+
+
+def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
+    """The source with its sensitive columns as a release would show them."""
+    hidden = {c.name: released_value(wanted, column(c.name)) for wanted, c in source.sensitive}
+    shown = [hidden.get(name, column(name)).as_(name, quoted=True) for name in source.released]
+    view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
+    return Relation((view.name,), "view")
+
+
+def _release_relation(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
+    engine = scratch.engine
+    if policy.release.kind in ("table", "view"):
+        found = engine.find(policy.release.to)
+        if found is None:
+            raise ReleaseError(
+                f"release.to: there is no {policy.release.kind} '{policy.release.to}' yet; run the policy first"
+            )
+        return found
+    path = (policy.folder / policy.release.to).absolute()
+    if not path.is_file():
+        raise ReleaseError(f"release.to: there is no file {path} yet; run the policy first")
+    return _file(path, policy, source, scratch)
+
+
+def _file(path: Path, policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
+    """A released file; a CSV file's sensitive and kept columns have the source's types, its labels are texts."""
+    name = scratch.adopt("VIEW", "released")
+    if policy.release.kind == "parquet":
+        scratch.engine.define_release(name, path, "parquet", [])
+    else:
+        scratch.engine.define_file(name, str(path), [c.name for _, c in source.quasi_identifiers], temporary=True)
+    return Relation((name.name,), "view")
+
+
+def _same_columns(policy: Policy, relation: Relation, source: BoundSource, engine: Engine) -> None:
+    found = {c.name.lower() for c in engine.columns(relation.table)}
+    wanted = {name.lower() for name in source.released}
+    faults = [Fault(f"release.to: {policy.release.to}", f"has no column {name}") for name in sorted(wanted - found)]
+    faults += [
+        Fault(f"release.to: {policy.release.to}", f"has a column {name} that the policy does not release")
+        for name in sorted(found - wanted)
+    ]
+    if faults:
+        raise PolicyError(faults, policy.file)
+
+
+def _levels(census: Census, relation: Relation) -> Node | None:
+    """The finest levels whose labels the release consists of; None when it is of no single level."""
+    levels = [_level(census.engine, hierarchy, relation) for hierarchy in census.hierarchies]
+    return None if None in levels else tuple(level for level in levels if level is not None)
+
+
+def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation) -> int | None:
+    released = text_of(column(hierarchy.column.name)).as_("label")
+    labels = exp.select(released).distinct().from_(relation.table).subquery("r")
+    for level in range(hierarchy.height + 1):
+        if level == hierarchy.height:
+            known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
+        else:
+            name = "value" if level == 0 else f"label_{level}"
+            known = exp.select(text_of(column(name)).as_("label")).distinct().from_(hierarchy.mapping)
+        strange = (
+            exp.select("COUNT(*)")
+            .from_(labels.copy())
+            .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
+            .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
+        )
+        ((count,),) = engine.fetch(strange)
+        if count == 0:
+            return level
+    return None
+
+
+def _utility(
+    policy: Policy, census: Census, node: Node, audited: Audit, relation: Relation, scratch: Scratch
+) -> dict[str, object]:
+    """What the release has lost, from the classes that it shows."""
+    qi = [column(h.column.name) for h in census.hierarchies]
+    classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
+    query = exp.select("c.x_ AS x").from_(classes.subquery("c"))
+    for hierarchy, level in zip(census.hierarchies, node, strict=True):
+        if 0 < level < hierarchy.height:
+            alias = f"m{hierarchy.index}"
+            label, code = column(f"label_{level}").as_("label"), column(f"code_{level}").as_("code")
+            known = exp.select(label, code).distinct().from_(hierarchy.mapping).subquery(alias)
+            on = exp.EQ(this=column(hierarchy.column.name, "c"), expression=column("label", alias))
+            shown = sql("COALESCE(:code, 0)", code=column("code", alias)).as_(hierarchy.code(level))
+            query = query.select(shown).join(known, on=on, join_type="left")
+    good = scratch.table("shown_classes", query, "the classes of the release")
+    ((squares,),) = scratch.engine.fetch(exp.select(sql("COALESCE(SUM(x * x), 0)")).from_(good))
+    suppressed = max(0, census.rows - audited.rows)
+    measured = Measurement(node, audited.classes, census.rows, 0, suppressed, int(squares), (), None)
+    return utility_of(policy, census, measured, good).as_json()

@@ -1,0 +1,77 @@
+"""Hierarchies for people to look at: levels, values per level, what is unmapped."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon import resources
+from duckanon.engine import Engine
+from duckanon.errors import Fault, HierarchyError, PolicyError
+from duckanon.expressions import column, sql, text_of
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.build import build_hierarchies
+from duckanon.policy import Policy
+from duckanon.scratch import Scratch
+from duckanon.source import bind_source
+
+_EXAMPLES = 3
+
+
+def show(policy: Policy, engine: Engine, only: str | None) -> tuple[str, list[Fault]]:
+    """Every hierarchy of the policy (or that of one column) as text, and what is wrong with any of them."""
+    scratch = Scratch(engine)
+    texts: list[str] = []
+    faults: list[Fault] = []
+    try:
+        source = bind_source(policy, scratch)
+        wanted = [(q, c) for q, c in source.quasi_identifiers if only is None or c.name.lower() == only.lower()]
+        if not wanted:
+            names = ", ".join(c.name for _, c in source.quasi_identifiers)
+            raise PolicyError([Fault("COLUMN", f"'{only}' is no quasi-identifier of the policy", f"it has {names}")])
+        for pair in wanted:
+            name = column(pair[1].name)
+            counted = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
+            table = scratch.table("tuples", counted, f"values of {pair[1].name}")
+            ((rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
+            try:
+                texts.append(_text(build_hierarchies([pair], table, rows, scratch)[0], engine))
+            except HierarchyError as error:
+                faults += error.faults
+            scratch.clear(keep=("source",))
+    finally:
+        scratch.clear()
+    return "\n\n".join(texts), faults
+
+
+def _text(hierarchy: Hierarchy, engine: Engine) -> str:
+    nulls = f", {hierarchy.nulls:,} rows NULL" if hierarchy.nulls else ""
+    lines = [
+        f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, nothing unmapped"
+    ]
+    for level, measured in enumerate(hierarchy.levels):
+        examples = ", ".join(_examples(hierarchy, level, engine))
+        lines.append(f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}")
+    return "\n".join(lines)
+
+
+def _examples(hierarchy: Hierarchy, level: int, engine: Engine) -> list[str]:
+    """The labels of the most people: a level is best understood by what it says of many, and shows nobody alone."""
+    if level == hierarchy.height:
+        return [hierarchy.top]
+    name = "value" if level == 0 else f"label_{level}"
+    label = text_of(column(name))
+    query = exp.select(label.as_("label")).from_(hierarchy.mapping).group_by(label.copy())
+    rows = engine.fetch(query.order_by("SUM(n) DESC", "label").limit(_EXAMPLES))
+    more = ["…"] if hierarchy.levels[level].values > _EXAMPLES else []
+    return [row[0] for row in rows] + more
+
+
+def builtins_text() -> str:
+    """The ready-made hierarchies, with an example of each."""
+    lines = ['Ready-made hierarchies, for a policy: hierarchy = { builtin = "NAME" }', ""]
+    known = resources.builtin_hierarchies()
+    width = max(map(len, known), default=0)
+    for name, path in known.items():
+        rows = path.read_text(encoding="utf-8").splitlines()
+        lines.append(f"  {name:<{width}}  {len(rows) - 1:>4} values  {rows[1].replace(',', ' → ', 9)}")
+    return "\n".join(lines)

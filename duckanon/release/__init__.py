@@ -1,0 +1,62 @@
+"""The chosen node as the rows that are released."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon.census import Census
+from duckanon.expressions import column, literal, same, sql
+from duckanon.hierarchy import Hierarchy
+from duckanon.lattice import Node
+from duckanon.source import BoundSource
+
+
+def released_rows(census: Census, node: Node, good: exp.Table, source: BoundSource) -> exp.Select:
+    """The released rows, from the census: its cells in classes of `good`, labelled, sorted and repeated n times.
+
+    The order is that of the released values themselves, so nothing of the source's order remains, and the same
+    input gives the same output whatever the number of threads.
+    """
+    cells, order = _cells(census, node, good)
+    named: dict[str, exp.Expr] = {}
+    labelled = exp.select().from_(cells.subquery("c"))
+    for hierarchy, level in zip(census.hierarchies, node, strict=True):
+        alias = f"l{hierarchy.index}"
+        if level == hierarchy.height:
+            named[hierarchy.column.name] = literal(hierarchy.top)
+            continue
+        named[hierarchy.column.name] = column("label", alias)
+        on = exp.EQ(this=column(hierarchy.code(level), "c"), expression=column("code", alias))
+        labelled = labelled.join(_labels(hierarchy, level).subquery(alias), on=on, join_type="left")
+    for values in census.sensitive:
+        alias = f"v{values.index}"
+        named[values.column.name] = column("value", alias)
+        on = exp.EQ(this=column(f"s{values.index}", "c"), expression=column("code", alias))
+        labelled = labelled.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
+    for place, kept in enumerate(census.keep):
+        named[kept.name] = column(f"k{place}", "c")
+    labelled = labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
+    labelled = labelled.order_by(*(column(name, "c") for name in order))
+    outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
+    repeated = exp.select("*", sql("UNNEST(RANGE(CAST(n AS BIGINT)))").as_("copy")).from_(labelled.subquery("cells"))
+    return exp.select(*outputs).from_(repeated.subquery("copies"))
+
+
+def _cells(census: Census, node: Node, good: exp.Table) -> tuple[exp.Select, list[str]]:
+    """Distinct released rows as codes, with their number; and the columns that tell them apart."""
+    keys = census.keys(node)
+    others = [f"s{values.index}" for values in census.sensitive] + [f"k{i}" for i in range(len(census.keep))]
+    columns = [column(name, "c") for name in (*keys, *others)]
+    cells = (
+        exp.select(*columns, sql("SUM(c.n)").as_("n"))
+        .from_(exp.alias_(census.table, "c", table=True))
+        .join(exp.alias_(good, "g", table=True), on=same(keys, "c", "g", nulls=False))
+    )
+    return (cells.group_by(*columns) if columns else cells), [*keys, *others]
+
+
+def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:
+    """code and label of one level; at level 0 the label is the value itself, in its own type."""
+    label = column("value") if level == 0 else column(f"label_{level}")
+    code = column(f"code_{level}")
+    return exp.select(code.as_("code"), label.as_("label")).distinct().from_(hierarchy.mapping)

@@ -1,0 +1,92 @@
+"""A release that stays a view: it reads the source as it is now, and shows no class that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from duckanon.census import Census, released_value
+from duckanon.expressions import any_of, column, literal, same, sql, text_of
+from duckanon.hierarchy import Hierarchy
+from duckanon.lattice import Node
+from duckanon.measure import Judged, class_rules, judged_classes
+from duckanon.policy import Policy
+from duckanon.source import BoundSource
+from duckanon.values import describe_values
+
+# Keeps a small table that the view needs (thing, its rows) and says how to name it.
+Keeper = Callable[[str, exp.Query], exp.Table]
+
+
+def guarded_view(
+    policy: Policy, census: Census, node: Node, source: BoundSource, rows: exp.Table, keep: Keeper
+) -> exp.Select:
+    """The level view over the source `rows`, with the class-level constraints of the policy inside it.
+
+    Rows whose value the hierarchy does not know are not shown. ALP and DIF belong to the whole table and were
+    checked when the view was made; they are not part of the guard.
+    """
+    generalized = _generalized(census, node, source, rows, keep)
+    keys = [f"g{h.index}" for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
+    judged = [
+        Judged(values.index, exp.to_table(f"d{values.index}"), "value", rules)
+        for values in census.sensitive
+        if (rules := class_rules(values.wanted, values.numeric))
+    ]
+    classes = judged_classes(exp.to_table("generalized"), keys, policy.k, judged, nulls=True)
+    outputs = {h.column.name: column(f"g{h.index}", "g") for h in census.hierarchies}
+    outputs |= {values.column.name: column(f"s{values.index}", "g") for values in census.sensitive}
+    outputs |= {kept.name: column(f"k{place}", "g") for place, kept in enumerate(census.keep)}
+    released = [outputs[name] for name in source.released]
+    shown = (
+        exp.select(*(output.as_(name, quoted=True) for output, name in zip(released, source.released, strict=True)))
+        .from_("generalized AS g")
+        .join(classes.subquery("c"), on=same(keys, "g", "c", nulls=True))
+        .where(sql("NOT c.failing"))
+        .order_by(*(output.copy() for output in released))
+        .with_("generalized", as_=generalized)
+    )
+    for part in judged:
+        wanted, numeric = census.sensitive[part.index].wanted, census.sensitive[part.index].numeric
+        value = released_value(wanted, column(census.sensitive[part.index].column.name))
+        all_values = exp.select(value.as_("value")).from_(rows.copy()).subquery("a")
+        counts = exp.select("value", sql("COUNT(*)").as_("rows")).from_(all_values)
+        counts = counts.where(sql("value IS NOT NULL")).group_by("value")
+        shown = shown.with_(f"d{part.index}", as_=describe_values(wanted, counts, numeric))
+    return shown
+
+
+def _generalized(census: Census, node: Node, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+    """g0 … labels, s0 … sensitive values, k0 … kept columns, n = 1: one row per source row."""
+    query = exp.select().from_(exp.alias_(rows.copy(), "s", table=True))
+    for hierarchy, level in zip(census.hierarchies, node, strict=True):
+        raw = column(hierarchy.column.name, "s")
+        if level == hierarchy.height:
+            label: exp.Expr = literal(hierarchy.top)
+        elif level == 0:
+            label = raw
+        elif hierarchy.kind is not None:
+            label = sql("CASE WHEN :raw IS NULL THEN NULL ELSE :l END", raw=raw, l=hierarchy.kind.label(raw, level))
+        else:
+            query, label = _mapped(query, hierarchy, level, raw, keep)
+        query = query.select(label.as_(f"g{hierarchy.index}"))
+    for values in census.sensitive:
+        value = released_value(values.wanted, column(values.column.name, "s"))
+        query = query.select(value.as_(f"s{values.index}"))
+    kept = [column(kept.name, "s").as_(f"k{place}") for place, kept in enumerate(census.keep)]
+    return query.select(*kept, sql("1").as_("n"))
+
+
+def _mapped(
+    query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Column, keep: Keeper
+) -> tuple[exp.Select, exp.Expr]:
+    """Joins the listed hierarchy; a value it does not list is left out, NULL stays NULL."""
+    assert hierarchy.listing is not None
+    listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
+    table = keep(f"map_{hierarchy.index}", listed.from_(hierarchy.listing))
+    alias = f"m{hierarchy.index}"
+    on = exp.EQ(this=text_of(raw), expression=column("value", alias))
+    query = query.join(exp.alias_(table, alias, table=True), on=on, join_type="left")
+    known = any_of([sql(":raw IS NULL", raw=raw), sql(":v IS NOT NULL", v=column("value", alias))])
+    return query.where(exp.paren(known)), column("label", alias)

@@ -1,0 +1,100 @@
+"""What a run or a check has to say, and its JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from duckanon.hierarchy import Hierarchy
+from duckanon.lattice import Node
+from duckanon.measure import Finding, Measurement
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome: `status` is released, holds, violated or infeasible."""
+
+    status: str
+    name: str
+    method: str
+    levels: dict[str, int] | None
+    heights: dict[str, int]
+    rows: dict[str, int]
+    classes: int
+    constraints: tuple[Finding, ...]
+    privacy: dict[str, Any] | None
+    utility: dict[str, Any] | None
+    path: tuple[dict[str, Any], ...] | None = None
+    release: dict[str, str] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()  # why there is no release
+    warnings: tuple[str, ...] = ()
+    before: dict[str, Any] | None = None  # risk of the source as it is
+    descriptions: dict[str, str] = field(default_factory=dict)  # what each level does, in words
+    dry_run: bool = False
+
+    @property
+    def good(self) -> bool:
+        return self.status in ("released", "holds")
+
+    def as_json(self) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "status": self.status,
+            "name": self.name,
+            "method": self.method,
+            "levels": self.levels,
+            "heights": self.heights,
+            "rows": self.rows,
+            "classes": self.classes,
+            "constraints": [finding_json(finding) for finding in self.constraints],
+            "privacy": self.privacy,
+            "utility": self.utility,
+        }
+        if self.path is not None:
+            document |= {
+                "path": list(self.path),
+                "release": self.release,
+                "dry_run": self.dry_run,
+                "before": self.before,
+            }
+        document |= {"seconds": self.seconds, "warnings": list(self.warnings)}
+        if self.reasons:
+            document["reasons"] = list(self.reasons)
+        cleaned: dict[str, Any] = without_infinities(document)
+        return cleaned
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    constraint = finding.constraint
+    return {
+        "name": constraint.name,
+        "column": constraint.column,
+        "value": constraint.value,
+        "threshold": constraint.threshold,
+        "measured": finding.measured,
+        "holds": finding.holds,
+    }
+
+
+def named_levels(hierarchies: tuple[Hierarchy, ...], node: Node) -> dict[str, int]:
+    return {h.column.name: level for h, level in zip(hierarchies, node, strict=True)}
+
+
+def step_json(hierarchies: tuple[Hierarchy, ...], measured: Measurement, budget: int) -> dict[str, Any]:
+    return {
+        "levels": named_levels(hierarchies, measured.node),
+        "failing_rows": measured.failing_rows,
+        "holds": measured.holds(budget),
+    }
+
+
+def without_infinities(value: Any) -> Any:
+    """JSON has no infinity: a figure that is none becomes null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: without_infinities(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [without_infinities(item) for item in value]
+    return value

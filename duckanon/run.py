@@ -1,0 +1,236 @@
+"""The story of a run on one page: count, search, release, verify."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon import feasibility
+from duckanon.census import Census, released_value, take_census
+from duckanon.engine import Engine, Relation
+from duckanon.expressions import column, sql
+from duckanon.lattice import Lattice, Node
+from duckanon.measure import Measurement, Measurer
+from duckanon.policy import Policy
+from duckanon.release import released_rows
+from duckanon.release.targets import RelationTarget, Target, mark_of, open_target
+from duckanon.release.view import guarded_view
+from duckanon.result import Result, named_levels, step_json
+from duckanon.scratch import Scratch
+from duckanon.search import Choice, Walk, walk
+from duckanon.search.datafly import most_values
+from duckanon.search.greedy import least_loss
+from duckanon.source import BoundSource, bind_source, define_source
+from duckanon.utility import utility_of
+from duckanon.verify import Audit, Audited, audit
+from duckanon.version import VERSION
+
+Progress = Callable[[str], None]
+
+
+def run(
+    policy: Policy, engine: Engine, *, replace: bool = False, dry_run: bool = False, progress: Progress = lambda _: None
+) -> Result:
+    """Search, release, and verify the release by an independent query.
+
+    The whole run is one transaction over one view of the data: whatever ends it early leaves nothing behind.
+    """
+    target = open_target(policy, engine, replace, dry_run)
+    job = Run(policy, engine, target, progress)
+    try:
+        with engine.transaction():
+            result = job.execute(dry_run)
+            job.scratch.clear()
+            if not result.good:
+                raise _Undo
+        target.settle(job.mark)
+    except _Undo:
+        target.abandon()
+    except BaseException:
+        target.abandon()
+        raise
+    return result
+
+
+class _Undo(Exception):
+    """Ends the transaction of a run that has no release to show."""
+
+
+@dataclass
+class Run:
+    """The state of one run: what is known so far, and how long each part took."""
+
+    policy: Policy
+    engine: Engine
+    target: Target
+    progress: Progress
+    mark: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scratch = Scratch(self.engine)
+
+    def execute(self, dry_run: bool) -> Result:
+        policy = self.policy
+        with self.timed("census", f"counting {policy.name}"):
+            source = bind_source(policy, self.scratch)
+            self.target.must_not_be(source)
+            census = take_census(policy, source, self.scratch)
+        reasons = feasibility.impossible(policy, census)
+        if reasons:
+            return self.infeasible(census, None, tuple(reasons))
+        with self.timed("search", "searching"):
+            measurer = Measurer(policy, census)
+            found = search(policy, census, measurer, self.progress)
+        if found.answer is None:
+            return self.infeasible(census, found, tuple(_why(found.path[-1], policy.budget(census.rows))))
+        with self.timed("release", "releasing"):
+            good = good_classes(measurer, found.answer.node, self.scratch)
+            self.mark = mark_of(policy, VERSION, named_levels(census.hierarchies, found.answer.node))
+            query = self.release_query(census, found.answer, good, source)
+            released = self.target.build(query, self.mark, self.scratch)
+        with self.timed("verify", "verifying"):
+            audited = audit_release(policy, released, source, census, self.scratch)
+        return self.finished(census, found, found.answer, audited, good, dry_run)
+
+    def release_query(self, census: Census, answer: Measurement, good: exp.Table, source: BoundSource) -> exp.Query:
+        if self.policy.release.kind != "view":
+            return released_rows(census, answer.node, good, source)
+        rows, keep = source.table, lambda thing, query: self.scratch.table(thing, query, "kept for the view")
+        if isinstance(self.target, RelationTarget):
+            keep = self.target.keeper(self.mark)
+            if self.policy.source.table is None:
+                name = self.target.kept_name("source")
+                kept = define_source(self.policy, self.scratch, persistent=name)
+                self.engine.comment(kept, self.mark)
+                rows = kept.table
+        return guarded_view(self.policy, census, answer.node, source, rows, keep)
+
+    @contextmanager
+    def timed(self, part: str, message: str) -> Iterator[None]:
+        self.progress(message)
+        start = time.perf_counter()
+        yield
+        self.seconds[part] = round(time.perf_counter() - start, 4)
+
+    def finished(
+        self, census: Census, found: Walk, answer: Measurement, audited: Audit, good: exp.Table, dry_run: bool
+    ) -> Result:
+        policy, holds = self.policy, audited.holds
+        suppressed = census.rows - audited.rows
+        # The search and the release must tell the same story, whatever the constraints say.
+        agree = audited.rows == answer.released_rows and audited.classes == answer.released_classes
+        reasons = () if agree else ("the release does not hold the rows that the search chose",)
+        return self.result(
+            "violated" if not (holds and agree) else "holds" if dry_run else "released",
+            census,
+            found,
+            levels=named_levels(census.hierarchies, answer.node),
+            rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed},
+            classes=audited.classes,
+            constraints=audited.findings,
+            privacy=audited.privacy,
+            utility=utility_of(policy, census, answer, good).as_json(),
+            release={"kind": policy.release.kind, "to": policy.release.to},
+            reasons=reasons,
+            descriptions={
+                h.column.name: h.describe(level) for h, level in zip(census.hierarchies, answer.node, strict=True)
+            },
+            dry_run=dry_run,
+        )
+
+    def infeasible(self, census: Census, found: Walk | None, reasons: tuple[str, ...]) -> Result:
+        last = found.path[-1] if found else None
+        findings = (*last.class_findings, *(last.table_findings or ())) if last else ()
+        return self.result(
+            "infeasible",
+            census,
+            found,
+            levels=None,
+            rows={"source": census.rows, "released": 0, "suppressed": 0},
+            classes=0,
+            constraints=findings,
+            privacy=None,
+            utility=None,
+            release=None,
+            reasons=reasons,
+        )
+
+    def result(self, status: str, census: Census, found: Walk | None, **known: Any) -> Result:
+        budget = self.policy.budget(census.rows)
+        path = found.path if found else ()
+        return Result(
+            status=status,
+            name=self.policy.name,
+            method=self.policy.search.method,
+            heights={h.column.name: h.height for h in census.hierarchies},
+            path=tuple(step_json(census.hierarchies, measured, budget) for measured in path),
+            seconds=self.seconds,
+            warnings=tuple(warning for values in census.sensitive for warning in values.warnings),
+            before=_risk_before(path[0]) if path else None,
+            **known,
+        )
+
+
+def search(policy: Policy, census: Census, measurer: Measurer, progress: Progress) -> Walk:
+    """Walk the lattice by the policy's method."""
+    lattice = Lattice(tuple(h.height for h in census.hierarchies))
+
+    def seen(measured: Measurement) -> None:
+        progress(f"searching: levels {measured.node}, {measured.failing_rows} rows fail")
+
+    return walk(lattice, measurer, policy.budget(census.rows), _choice(policy, census, lattice), seen)
+
+
+def _choice(policy: Policy, census: Census, lattice: Lattice) -> Choice:
+    if policy.search.method == "datafly":
+        return most_values(lattice, census.hierarchies)
+    return least_loss(lattice, census.hierarchies, policy.search.weighting)
+
+
+def good_classes(measurer: Measurer, node: Node, scratch: Scratch) -> exp.Table:
+    """The classes of a node that do not fail: their keys and sizes."""
+    classes = measurer.classes(node).subquery("classes")
+    names = [column(name) for name in (*measurer.census.keys(node), "x")]
+    query = exp.select(*names).from_(classes).where(sql("NOT failing"))
+    return scratch.table("good", query, "the classes that hold")
+
+
+def audit_release(policy: Policy, released: Relation, source: BoundSource, census: Census, scratch: Scratch) -> Audit:
+    """Measure the released relation against the policy; t against the source's distribution."""
+    values = [released_value(w, column(c.name)).as_(c.name, quoted=True) for w, c in source.sensitive]
+    audited = []
+    if values:
+        reference = scratch.view("reference", exp.select(*values).from_(source.table), "what t is measured against")
+        audited = [Audited(v.wanted, v.column.name, v.numeric, reference) for v in census.sensitive]
+    return audit(policy, released, [h.column.name for h in census.hierarchies], audited, scratch)
+
+
+def _why(top: Measurement, budget: int) -> Iterator[str]:
+    """Which constraints fail even at the top of the lattice, and by how much."""
+    for finding in (*top.class_findings, *(top.table_findings or ())):
+        constraint = finding.constraint
+        if not finding.holds:
+            of = f" of {constraint.column}" if constraint.column else ""
+            value = f" '{constraint.value}'" if constraint.value else ""
+            measured = "no figure" if finding.measured is None else f"{finding.measured:.6g}"
+            yield f"{constraint.name}{of}{value}: {measured} at best, the policy asks for {constraint.threshold:g}"
+    if top.failing_rows:
+        yield f"with everything generalized {top.failing_rows} rows fail, the budget is {budget}"
+
+
+def _risk_before(bottom: Measurement) -> dict[str, Any]:
+    """The risk of the source as it is."""
+    least = bottom.class_findings[0].measured
+    return {
+        "k": least,
+        "classes": bottom.classes,
+        "highest_risk": 1 / least if least else None,
+        "average_risk": bottom.classes / bottom.rows,
+        "failing_rows": bottom.failing_rows,
+    }

@@ -1,0 +1,103 @@
+"""The SQL of a run as text: what `duckanon sql` prints is what a run executes."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialects
+
+from duckanon.census import Census, take_census
+from duckanon.engine import Engine
+from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import column
+from duckanon.lattice import Node
+from duckanon.measure import Measurer
+from duckanon.policy import Policy
+from duckanon.release import released_rows
+from duckanon.release.view import guarded_view
+from duckanon.result import named_levels
+from duckanon.run import good_classes, search
+from duckanon.scratch import Scratch
+from duckanon.source import BoundSource, bind_source
+
+Statement = exp.Expr | str
+
+
+def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> str:
+    """Every statement of a run at one node: hierarchies, census, level views, checks, release."""
+    if dialect not in {known.value for known in Dialects if known.value}:
+        raise PolicyError([Fault("--dialect", f"sqlglot knows no dialect '{dialect}'", "try duckdb, postgres, spark")])
+    scratch = Scratch(engine, prefix=f"duckanon_{policy.name}")
+    start = len(engine.trace)
+    try:
+        source = bind_source(policy, scratch)
+        census = take_census(policy, source, scratch)
+        measurer = Measurer(policy, census)
+        statements = list(engine.trace[start:])
+        node = _given(levels, census) if levels else _found(policy, census, measurer)
+        statements += _node_statements(policy, census, measurer, node, source, scratch)
+    finally:
+        scratch.clear()
+    shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
+    header = f"-- policy {policy.name}, levels {shown}"
+    return "\n\n".join([header, *(_text(note, statement, dialect) for note, statement in statements)])
+
+
+def _given(levels: str, census: Census) -> Node:
+    """The node that `--levels age=2,zip=1` names; columns that are not named stay as they are."""
+    names = {h.column.name.lower(): h for h in census.hierarchies}
+    chosen = dict.fromkeys(names, 0)
+    faults = []
+    for part in levels.split(","):
+        name, _, level = part.rpartition("=")
+        hierarchy = names.get(name.strip().lower())
+        if hierarchy is None:
+            remedy = f"quasi-identifiers: {', '.join(h.column.name for h in census.hierarchies)}"
+            faults.append(Fault("--levels", f"'{part}' names no quasi-identifier", remedy))
+        elif not level.strip().isdecimal() or int(level) > hierarchy.height:
+            faults.append(Fault("--levels", f"'{part}' must be a level from 0 to {hierarchy.height}"))
+        else:
+            chosen[name.strip().lower()] = int(level)
+    if faults:
+        raise PolicyError(faults)
+    return tuple(chosen.values())
+
+
+def _found(policy: Policy, census: Census, measurer: Measurer) -> Node:
+    found = search(policy, census, measurer, lambda _: None)
+    if found.answer is None:
+        raise PolicyError([Fault("policy", "no node of the lattice holds", "choose one with --levels")], policy.file)
+    return found.answer.node
+
+
+def _node_statements(
+    policy: Policy, census: Census, measurer: Measurer, node: Node, source: BoundSource, scratch: Scratch
+) -> list[tuple[str, Statement]]:
+    engine = scratch.engine
+    start = len(engine.trace)
+    scratch.view("level", _level_view(census, node), "the level view over the census")
+    measurer.measure(node)
+    good = good_classes(measurer, node, scratch)
+    rows = released_rows(census, node, good, source)
+    statements = [*engine.trace[start:], ("the released rows, from the census", rows)]
+    start = len(engine.trace)
+    guarded = guarded_view(
+        policy, census, node, source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view")
+    )
+    return [*statements, *engine.trace[start:], ("the level view over the source, guarding itself", guarded)]
+
+
+def _level_view(census: Census, node: Node) -> exp.Select:
+    """One node as a view over the census: another choice of columns."""
+    query = exp.select()
+    for hierarchy, level in zip(census.hierarchies, node, strict=True):
+        if level < hierarchy.height:
+            query = query.select(column(hierarchy.code(level)).as_(hierarchy.column.name, quoted=True))
+    for values in census.sensitive:
+        query = query.select(column(f"s{values.index}").as_(values.column.name, quoted=True))
+    return query.select("n").from_(census.table)
+
+
+def _text(note: str, statement: Statement, dialect: str) -> str:
+    if isinstance(statement, str):
+        return f"-- {note}" + (" (DuckDB)" if dialect != "duckdb" else "") + f"\n{statement.strip()};"
+    return f"-- {note}\n{statement.sql(dialect, identify=True, pretty=True)};"
