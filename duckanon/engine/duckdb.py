@@ -107,8 +107,12 @@ class DuckDB:
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
         try:
             return self.connection.execute(text)
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise EngineError(_fault(error), text) from error
+        except RuntimeError:  # what the client makes of Ctrl-C
+            raise KeyboardInterrupt from None
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
         """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""

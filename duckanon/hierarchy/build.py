@@ -74,7 +74,7 @@ def _build(
         nulls=nulls,
         kind=kind,
         listing=listed,
-        descriptions=_descriptions(kind, height, top),
+        descriptions=_descriptions(scratch.engine, mapping, kind, height, top),
     )
 
 
@@ -192,6 +192,14 @@ def _span(engine: Engine, mapping: exp.Table, kind: Kind | None) -> float:
     return float(span)
 
 
-def _descriptions(kind: Kind | None, height: int, top: str) -> tuple[str, ...]:
-    between = [kind.describe(level) if kind else f"level {level} of {height}" for level in range(1, height)]
+def _descriptions(engine: Engine, mapping: exp.Table, kind: Kind | None, height: int, top: str) -> tuple[str, ...]:
+    """What each level does, in words; a listed level is told by its most frequent label."""
+    between = []
+    for level in range(1, height):
+        if kind is not None:
+            between.append(kind.describe(level))
+        else:
+            label = column(f"label_{level}")
+            query = exp.select(label).from_(mapping).group_by(label).order_by("SUM(n) DESC", label).limit(1)
+            between.append(f"such as {engine.fetch(query)[0][0]}")
     return ("as it is", *between, f"removed ({top})")

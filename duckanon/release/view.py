@@ -84,7 +84,7 @@ def _mapped(
     """Joins the listed hierarchy; a value it does not list is left out, NULL stays NULL."""
     assert hierarchy.listing is not None
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
-    table = keep(f"map_{hierarchy.index}", listed.from_(hierarchy.listing))
+    table = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
     alias = f"m{hierarchy.index}"
     on = exp.EQ(this=text_of(raw), expression=column("value", alias))
     query = query.join(exp.alias_(table, alias, table=True), on=on, join_type="left")

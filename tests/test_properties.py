@@ -1,0 +1,603 @@
+"""Random tables under random policies: the whole run against the plain-Python definitions of tests/reference.py."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import duckanon
+from duckanon.result import Result
+from tests import reference as ref
+from tests.reference import Value
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+RELEASE = "people_anonymous"
+
+
+# -- a random table and policy ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the source: its SQL type, the values it draws from, and others that may come later."""
+
+    type: str
+    values: tuple[Value, ...]
+    later: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """A quasi-identifier's column and hierarchy, with the policy's spelling of it and what that refers to."""
+
+    column: Column
+    kind: ref.Kind
+    hierarchy: Any = None  # of the policy
+    file: tuple[str, str] | None = None  # name, content
+    table: tuple[str, list[tuple[str, ...]]] | None = None  # name, rows
+
+
+@dataclass(frozen=True)
+class Case:
+    """A source table and a policy over it."""
+
+    columns: dict[str, Column]
+    generalized: tuple[Generalized, ...]
+    policy: ref.Policy
+    rows: tuple[dict[str, Value], ...]
+    by_query: bool
+
+    @property
+    def problem(self) -> ref.Problem:
+        return ref.Problem(self.policy, self.rows)
+
+    @property
+    def released(self) -> list[str]:
+        return [name for name in self.columns if name != "name"]
+
+    def toml(self, kind: str = "table") -> str:
+        policy = self.policy
+        document = {
+            "name": "people",
+            "source": {"query": "SELECT * FROM people"} if self.by_query else {"table": "people"},
+            "privacy": {"k": policy.k, "suppression": policy.suppression},
+            "quasi_identifiers": {
+                q.column: {"hierarchy": g.hierarchy, "importance": q.importance}
+                for q, g in zip(policy.quasi_identifiers, self.generalized, strict=True)
+            },
+            "sensitive": {s.column: thresholds(s) for s in policy.sensitive},
+            "columns": {"identifiers": ["name"], "keep": list(policy.keep)},
+            "search": {"method": policy.method, "weighting": policy.weighting},
+            "release": {"kind": kind, "to": RELEASE},
+        }
+        return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
+
+
+def thresholds(wanted: ref.Sensitive) -> dict[str, Any]:
+    found = {key: value for key, value in asdict(wanted).items() if key != "column"}
+    if wanted.recursive:
+        found["recursive"] = dict(zip(("c", "l"), wanted.recursive, strict=True))
+    if wanted.proximity:
+        found["proximity"] = dict(zip(("epsilon", "m"), wanted.proximity, strict=True))
+    return found
+
+
+def toml(value: Any) -> str:
+    """A value as TOML; what is None is left out."""
+    if isinstance(value, dict):
+        pairs = (f"{toml(str(key))} = {toml(inner)}" for key, inner in value.items() if inner is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+TEXTS = st.text(alphabet="ab1é*' \",\\", max_size=4)
+LABELS = st.sampled_from(["a", "b", 'é, "', ""])
+WIDTHS = st.lists(st.integers(2, 4), min_size=0, max_size=2)
+NESTED_UNITS = ("day", "month", "quarter", "year", "decade", "century")
+
+
+def domain(values: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Value, ...]]:
+    return st.lists(values, min_size=1, max_size=6, unique=True).map(tuple)
+
+
+def numbers(kind: str) -> tuple[str, st.SearchStrategy[Any]]:
+    """A numeric type and its values."""
+    if kind == "INTEGER":
+        return kind, st.integers(-12, 40)
+    hundredths = st.integers(-1200, 4000).map(lambda n: Decimal(n).scaleb(-2))
+    if kind == "DOUBLE":
+        return kind, hundredths.map(float).filter(bool)
+    return "DECIMAL(8, 2)", hundredths
+
+
+DATES = st.dates(date(1895, 1, 1), date(2032, 12, 31))
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> Generalized:
+    of = draw(st.sampled_from(["INTEGER", "INTEGER", "DECIMAL", "DOUBLE", "DATE"]))
+    type_, values = ("DATE", DATES) if of == "DATE" else numbers(of)
+    unit = Decimal(draw(st.sampled_from(["0.25", "0.5", "2.5", "1"]))) if of in ("DECIMAL", "DOUBLE") else Decimal(1)
+    widths = [unit * draw(st.integers(1, 5 if of != "DATE" else 400))]
+    for factor in draw(WIDTHS):
+        widths.append(widths[-1] * factor)
+    origin = unit * draw(st.integers(-3, 3))
+    kind = ref.Intervals(tuple(widths), origin)
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    return Generalized(column, kind, {"intervals": widths, "origin": origin})
+
+
+@st.composite
+def masks(draw: st.DrawFn) -> Generalized:
+    kept = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3)), reverse=True))
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 9999))]))
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    return Generalized(column, ref.Mask(kept), {"mask": kept})
+
+
+@st.composite
+def calendars(draw: st.DrawFn) -> Generalized:
+    units = draw(st.lists(st.sampled_from(NESTED_UNITS), min_size=1, max_size=3, unique=True))
+    units = sorted(units, key=NESTED_UNITS.index)
+    if draw(st.integers(0, 5)) == 0:
+        units = ["week"]
+    column = Column("DATE", draw(domain(DATES)), draw(domain(DATES)))
+    if draw(st.booleans()):
+        column = Column("VARCHAR", tuple(map(str, column.values)), tuple(map(str, column.later)))
+    return Generalized(column, ref.Dates(tuple(units)), {"dates": units})
+
+
+@st.composite
+def listed(draw: st.DrawFn, place: int) -> Generalized:
+    """A random tree, as a table of the warehouse or as a file, that may list more than the source has."""
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99))]))
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    more = draw(st.sets(values, max_size=3))
+    tree = {ref.text(value): (ref.text(value),) for value in sorted({*column.values, *more}, key=ref.text)}
+    for level in range(1, draw(st.integers(0, 2)) + 1):
+        parents: dict[str, str] = {}
+        for text, path in tree.items():
+            if path[-1] not in parents:
+                parents[path[-1]] = draw(LABELS) + str(level)
+            tree[text] = (*path, parents[path[-1]])
+    if draw(st.booleans()):
+        return in_table(draw, place, column, list(tree.values()))
+    return in_file(draw, place, column, list(tree.values()))
+
+
+def in_table(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
+    """A dimension table; whether it has the top itself or not, the hierarchy is the same."""
+    kind = ref.Listed({line[0]: (*line[1:], "*") for line in lines})
+    if len(lines[0]) > 1 and draw(st.booleans()):
+        lines = [(*line, "*") for line in lines]
+    columns = [f"c{level}" for level in range(len(lines[0]))]
+    return Generalized(column, kind, {"table": f"dim_{place}", "columns": columns}, table=(f"dim_{place}", lines))
+
+
+def in_file(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
+    """A CSV file; its top may have any name."""
+    top = draw(st.sampled_from(["*", "anyone"]))
+    lines = [(*line, top) for line in lines]
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=draw(st.sampled_from(";,")), lineterminator=draw(st.sampled_from(["\n", "\r\n"])))
+    if draw(st.booleans()):
+        writer.writerow(f"level_{level}" for level in range(len(lines[0])))
+    writer.writerows(lines)
+    kind = ref.Listed({line[0]: line[1:] for line in lines})
+    return Generalized(column, kind, f"tree_{place}.csv", file=(f"tree_{place}.csv", out.getvalue()))
+
+
+@st.composite
+def flats(draw: st.DrawFn) -> Generalized:
+    choices = [("VARCHAR", TEXTS), ("DATE", DATES), ("INTEGER", st.integers(-9, 9)), numbers("DOUBLE")]
+    type_, values = draw(st.sampled_from(choices))
+    return Generalized(Column(type_, draw(domain(values)), draw(domain(values))), ref.Flat())
+
+
+def generalized(place: int) -> st.SearchStrategy[Generalized]:
+    return st.one_of(intervals(), listed(place), masks(), calendars(), flats())
+
+
+FRACTIONS = st.tuples(st.integers(1, 12), st.integers(1, 12)).filter(lambda f: f[0] <= f[1])
+SHARES = st.one_of(FRACTIONS.map(lambda f: round(f[0] / f[1], 12)), st.integers(1, 100).map(lambda n: n / 100))
+LOOSE = st.one_of(SHARES.filter(lambda share: share >= 0.4), SHARES)
+LEAST = st.sampled_from([1.0, 1.2, 1.5, 1.9, 2.0, 2.5])
+
+
+def maybe(draw: st.DrawFn, values: st.SearchStrategy[Any], one_in: int = 5) -> Any:
+    return draw(values) if draw(st.integers(1, one_in)) == one_in else None
+
+
+@st.composite
+def sensitives(draw: st.DrawFn, name: str) -> tuple[Column, ref.Sensitive]:
+    choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-3, 9)), numbers("DECIMAL")]
+    type_, values = draw(st.sampled_from(choices))
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    wanted = ref.Sensitive(
+        column=name,
+        l=maybe(draw, st.sampled_from([1, 2, 2, 3])),
+        entropy_l=maybe(draw, LEAST),
+        recursive=maybe(draw, st.tuples(st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]), st.integers(2, 3))),
+        t=maybe(draw, LOOSE),
+        alpha=maybe(draw, LOOSE),
+        alp=maybe(draw, LOOSE),
+        dif=maybe(draw, st.one_of(st.just(0), SHARES)),
+    )
+    if type_ != "VARCHAR":
+        epsilons = st.sampled_from([0, 1, 2, 0.5])
+        wanted = replace(wanted, proximity=maybe(draw, st.tuples(epsilons, st.sampled_from([1, 1, 2, 3]))))
+    if draw(st.integers(0, 2)) == 0:
+        wanted = levelled(draw, wanted, column)
+    return column, wanted if wanted.publish == "level" else named(draw, wanted, column)
+
+
+def levelled(draw: st.DrawFn, wanted: ref.Sensitive, column: Column) -> ref.Sensitive:
+    """With sensitivity levels; every value of the source has one."""
+    names = draw(st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True))
+    levels: dict[int, list[str]] = defaultdict(list)
+    for value in column.values:
+        levels[draw(st.sampled_from(names))].append(ref.text(value))
+    bounds = {level: bound for level in levels if (bound := maybe(draw, LOOSE, 3)) is not None}
+    publish = draw(st.sampled_from(["value", "value", "level"]))
+    return replace(
+        wanted,
+        proximity=wanted.proximity if publish == "value" else None,
+        publish=publish,
+        levels={level: tuple(texts) for level, texts in levels.items()},
+        level_alpha=bounds,
+        level_l=maybe(draw, st.sampled_from([1, 2, 2, 3]), 3),
+        level_weight=maybe(draw, st.sampled_from([0, 0.5, 1, 1.5]), 3),
+    )
+
+
+def named(draw: st.DrawFn, wanted: ref.Sensitive, column: Column) -> ref.Sensitive:
+    """With thresholds of single values, one of which the data may not have."""
+    names = draw(st.lists(st.sampled_from([*map(ref.text, column.values), "absent"]), max_size=2, unique=True))
+    values = {
+        name: ref.OfValue(
+            alpha=maybe(draw, LOOSE, 3),
+            alp=maybe(draw, LOOSE, 3),
+            dif=maybe(draw, st.one_of(st.just(0), SHARES), 3),
+            l=maybe(draw, st.sampled_from([1, 2, 2, 3]), 3),
+        )
+        for name in names
+    }
+    return replace(wanted, values=values)
+
+
+BUDGETS = st.one_of(
+    st.sampled_from(["0.0", "0.05", "0.1", "0.29", "0.5", "0.99"]).map(Decimal), st.integers(0, 6), st.integers(0, 40)
+)
+IMPORTANCES = st.sampled_from([1.0, 1.0, 0.5, 0.25, 0.8])
+ODD = ("age", "the zip", "Größe")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    parts = [draw(generalized(place)) for place in range(draw(st.integers(1, 3)))]
+    quasi = [ref.QuasiIdentifier(name, part.kind, draw(IMPORTANCES)) for name, part in zip(ODD, parts, strict=False)]
+    secret = [draw(sensitives(f"secret {place}")) for place in range(draw(st.integers(0, 2)))]
+    columns = {q.column: part.column for q, part in zip(quasi, parts, strict=True)}
+    columns |= {wanted.column: column for column, wanted in secret}
+    keep = ("ward",) if draw(st.booleans()) else ()
+    columns |= {name: Column("VARCHAR", draw(domain(TEXTS))) for name in keep}
+    columns["name"] = Column("VARCHAR", ("Ann", "Bob"))
+    columns = dict(draw(st.permutations(list(columns.items()))))
+    policy = ref.Policy(
+        quasi_identifiers=tuple(quasi),
+        sensitive=tuple(wanted for _, wanted in secret),
+        keep=keep,
+        k=draw(st.integers(1, 4)),
+        suppression=draw(BUDGETS),
+        method=draw(st.sampled_from(["greedy", "greedy", "datafly"])),
+        weighting=draw(st.sampled_from(["importance", "importance", "printed"])),
+    )
+    rows = draw(tables(columns))
+    return Case(columns, tuple(parts), policy, tuple(rows), draw(st.integers(0, 4)) == 0)
+
+
+@st.composite
+def tables(draw: st.DrawFn, columns: Mapping[str, Column]) -> list[dict[str, Value]]:
+    """2 to 30 rows; some columns have NULLs, none has nothing else."""
+    size = draw(st.integers(2, 30))
+    rows: list[dict[str, Value]] = [{} for _ in range(size)]
+    for name, column in columns.items():
+        options = [*column.values, *([None] if name != "name" and draw(st.integers(0, 2)) == 0 else [])]
+        cells = draw(st.lists(st.sampled_from(options), min_size=size, max_size=size))
+        if all(cell is None for cell in cells):
+            cells[0] = column.values[0]
+        for row, cell in zip(rows, cells, strict=True):
+            row[name] = cell
+    return rows
+
+
+# -- the run ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def warehouse(case: Case) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
+    """A database with the case's tables, and a folder with its files."""
+    with tempfile.TemporaryDirectory() as name, duckdb.connect() as db:
+        folder = Path(name)
+        for part in case.generalized:
+            if part.file:
+                (folder / part.file[0]).write_text(part.file[1], encoding="utf-8", newline="")
+            if part.table:
+                table, lines = part.table
+                columns = ", ".join(f"c{level} {case_type(part, level)}" for level in range(len(lines[0])))
+                db.execute(f"CREATE TABLE {table} ({columns})")
+                insert(db, table, lines)
+        columns = ", ".join(f"{quoted(name)} {column.type}" for name, column in case.columns.items())
+        db.execute(f"CREATE TABLE people ({columns})")
+        insert(db, "people", [tuple(row.values()) for row in case.rows])
+        yield db, folder
+
+
+def case_type(part: Generalized, level: int) -> str:
+    """A dimension table spells its keys as the source does, its labels as text."""
+    return part.column.type if level == 0 else "VARCHAR"
+
+
+def insert(db: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[Value]]) -> None:
+    if rows:
+        marks = ", ".join("?" for _ in rows[0])
+        values = ", ".join(f"({marks})" for _ in rows)
+        db.execute(f"INSERT INTO {table} VALUES {values}", [cell for row in rows for cell in row])
+
+
+def quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def run(case: Case, db: duckdb.DuckDBPyConnection, folder: Path, kind: str = "table") -> Result:
+    return duckanon.run(duckanon.Policy.parse(case.toml(kind), folder), db)
+
+
+def released(case: Case, db: duckdb.DuckDBPyConnection) -> Counter[tuple[Value, ...]]:
+    """The released rows, columns in the order of the policy."""
+    policy = case.policy
+    names = [q.column for q in policy.quasi_identifiers] + [s.column for s in policy.sensitive] + [*policy.keep]
+    return Counter(db.execute(f"SELECT {', '.join(map(quoted, names))} FROM {RELEASE}").fetchall())
+
+
+def exists(db: duckdb.DuckDBPyConnection) -> bool:
+    return bool(db.execute("SELECT 1 FROM duckdb_tables() WHERE table_name = ?", [RELEASE]).fetchall())
+
+
+def alike(found: Any, expected: Any) -> bool:
+    """Equal, figures to within rounding."""
+    if isinstance(expected, dict):
+        return found.keys() == expected.keys() and all(alike(found[key], expected[key]) for key in expected)
+    if isinstance(expected, (list, tuple)):
+        return len(found) == len(expected) and all(map(alike, found, expected))
+    if isinstance(expected, float) and isinstance(found, (int, float)):
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(found == expected)
+
+
+def same(found: Any, expected: Any) -> None:
+    assert alike(found, expected), f"found {found}, expected {expected}"
+
+
+# -- properties ---------------------------------------------------------------------------------------
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@given(cases())
+def test_run_is_the_reference(case: Case) -> None:
+    with warehouse(case) as (db, folder):
+        result = run(case, db, folder)
+        if not result.path:
+            never_feasible(case, db, result)
+            return
+        walk = ref.walk(case.problem)
+        same_path(case, result, walk)
+        if walk.answer is None:
+            infeasible(case, db, result, walk.path[-1])
+        else:
+            same_result(case, result, walk.answer)
+            same_release(case, db, walk.answer)
+
+
+def never_feasible(case: Case, db: duckdb.DuckDBPyConnection, result: Result) -> None:
+    """Refused before any search: then no node of the whole lattice holds."""
+    assert result.status == "infeasible"
+    assert result.reasons
+    assert not exists(db)
+    problem = case.problem
+    assert not any(problem.judge(node).holds(problem.budget) for node in ref.lattice(problem))
+
+
+def same_path(case: Case, result: Result, walk: ref.Walk) -> None:
+    budget = case.problem.budget
+    names = [q.column for q in case.policy.quasi_identifiers]
+    expected = [
+        {
+            "levels": dict(zip(names, judged.node, strict=True)),
+            "failing_rows": judged.failing_rows,
+            "holds": judged.holds(budget),
+        }
+        for judged in walk.path
+    ]
+    same(list(result.path or ()), expected)
+
+
+def infeasible(case: Case, db: duckdb.DuckDBPyConnection, result: Result, top: ref.Judged) -> None:
+    """The top fails: what was measured there is told, and nothing is written."""
+    assert result.status == "infeasible"
+    assert result.reasons
+    assert not exists(db)
+    same(result.rows, {"source": len(case.rows), "released": 0, "suppressed": 0})
+    expected = dict(top.class_findings)
+    if top.good and top.failing_rows <= case.problem.budget:
+        expected |= top.table_findings
+    same_findings(result, expected)
+
+
+def same_findings(result: Result, expected: ref.Findings) -> None:
+    found = {(f.constraint.name, f.constraint.column, f.constraint.value): f for f in result.constraints}
+    assert len(found) == len(result.constraints)
+    assert found.keys() == {bound.key for bound in expected}
+    for bound, figure in expected.items():
+        finding = found[bound.key]
+        assert math.isclose(finding.constraint.threshold, bound.threshold)
+        same((bound.key, finding.measured), (bound.key, figure))
+        assert finding.holds == bound.holds(figure)
+
+
+def same_result(case: Case, result: Result, answer: ref.Judged) -> None:
+    problem, total = case.problem, len(case.rows)
+    assert result.status == "released"
+    names = [q.column for q in case.policy.quasi_identifiers]
+    assert result.levels == dict(zip(names, answer.node, strict=True))
+    assert result.heights == dict(zip(names, problem.top, strict=True))
+    assert result.rows == {"source": total, "released": answer.released_rows, "suppressed": answer.failing_rows}
+    assert result.classes == len(answer.good)
+    same_findings(result, answer.good_findings | answer.table_findings)
+    assert all(finding.holds for finding in result.constraints)
+    same(result.utility, ref.utility(problem, answer))
+
+
+def same_release(case: Case, db: duckdb.DuckDBPyConnection, answer: ref.Judged) -> None:
+    described = db.execute(f"DESCRIBE {RELEASE}").fetchall()
+    assert [row[0] for row in described] == case.released
+    rows = released(case, db)
+    assert rows == case.problem.released(answer)
+    assert rows.total() + answer.failing_rows == len(case.rows)
+    every_class_holds(case.problem, rows)
+
+
+def every_class_holds(problem: ref.Problem, rows: Counter[tuple[Value, ...]]) -> None:
+    """What anyone can count in the release itself."""
+    width = len(problem.policy.quasi_identifiers)
+    places = {wanted.column: width + place for place, wanted in enumerate(problem.policy.sensitive)}
+    classes: dict[tuple[Value, ...], list[tuple[Value, ...]]] = defaultdict(list)
+    for row in rows.elements():
+        classes[row[:width]].append(row)
+    for shown in classes.values():
+        for wanted, (bound, figure) in problem.rules:
+            members = [row[places[wanted.column]] if wanted else None for row in shown]
+            assert bound.holds(figure(members)), bound
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@given(cases(), st.randoms(use_true_random=False), st.integers(1, 4))
+def test_order_and_threads_do_not_matter(case: Case, random: Any, threads: int) -> None:
+    shuffled = list(case.rows)
+    random.shuffle(shuffled)
+    with warehouse(case) as (db, folder), warehouse(replace(case, rows=tuple(shuffled))) as (other, elsewhere):
+        other.execute(f"SET threads = {threads}")
+        first, second = run(case, db, folder), run(case, other, elsewhere)
+        again = run(case, db, folder)
+        same(told(second), told(first))
+        same(told(again), told(first))
+        if first.good:
+            rows = db.execute(f"FROM {RELEASE}").fetchall()
+            assert other.execute(f"FROM {RELEASE}").fetchall() == rows
+            run(case, db, folder)
+            assert db.execute(f"FROM {RELEASE}").fetchall() == rows
+
+
+def told(result: Result) -> dict[str, Any]:
+    return {key: value for key, value in result.as_json().items() if key != "seconds"}
+
+
+def test_threads_on_a_large_table() -> None:
+    """Enough rows for several threads to work at once."""
+    policy = """
+    name = "large"
+    source = { table = "large" }
+    privacy = { k = 20, suppression = 0.01 }
+    search = { method = "greedy" }
+    release = { kind = "table", to = "people_anonymous" }
+    [quasi_identifiers]
+    age = { hierarchy = { intervals = [5, 10, 20] } }
+    zip = { hierarchy = { mask = [4, 3, 0] } }
+    [sensitive.disease]
+    l = 2
+    t = 0.6
+    alp = 0.9
+    """
+    outcomes = []
+    for threads, order in ((1, "i"), (4, "hash(i)")):
+        with duckdb.connect() as db:
+            db.execute(f"SET threads = {threads}")
+            db.execute(
+                f"""
+                CREATE TABLE large AS
+                SELECT hash(i, 1) % 80 AS age, lpad((hash(i, 2) % 3000)::VARCHAR, 5, '0') AS zip,
+                    (hash(i, 3) % 5)::INTEGER AS disease
+                FROM range(300_000) AS r (i) ORDER BY {order}
+                """
+            )
+            result = duckanon.run(duckanon.Policy.parse(policy), db)
+            assert result.good
+            outcomes.append((told(result), db.execute(f"FROM {RELEASE}").fetchall()))
+    (first, rows), (second, other) = outcomes
+    same(second, first)
+    assert other == rows
+
+
+@st.composite
+def changed(draw: st.DrawFn, case: Case) -> tuple[dict[str, Value], ...]:
+    """The rows of a source some time later: some are gone, some are new, with values never seen before."""
+    kept = [row for row in case.rows if draw(st.integers(0, 3)) > 0]
+    columns = {name: replace(column, values=column.values + column.later) for name, column in case.columns.items()}
+    new = draw(tables(columns)) if draw(st.booleans()) else []
+    return tuple([*kept, *new])
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
+@given(st.data())
+def test_view_shows_only_what_holds(data: st.DataObject) -> None:
+    case = data.draw(cases())
+    with warehouse(case) as (db, folder):
+        result = run(case, db, folder, "view")
+        if not result.good:
+            return
+        answer = ref.walk(case.problem).answer
+        assert answer is not None
+        assert released(case, db) == case.problem.released(answer)
+        assert [row[0] for row in db.execute(f"DESCRIBE {RELEASE}").fetchall()] == case.released
+        later = data.draw(changed(case))
+        db.execute("DELETE FROM people")
+        insert(db, "people", [tuple(row[name] for name in case.columns) for row in later])
+        problem = replace(case.problem, current=later)
+        shown = released(case, db)
+        every_class_holds(problem, shown)
+        assert shown == problem.released(problem.judge(answer.node))
+
+
+# -- refusals -----------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@given(st.data())
+def test_nothing_to_release_is_refused(data: st.DataObject) -> None:
+    """A column of NULLs, or nobody to hide among."""
+    case = data.draw(cases())
+    roles = [q.column for q in case.policy.quasi_identifiers] + [s.column for s in case.policy.sensitive]
+    empty = data.draw(st.sampled_from([*roles, "rows"]))
+    rows = case.rows[:1] if empty == "rows" else tuple({**row, empty: None} for row in case.rows)
+    with warehouse(replace(case, rows=rows)) as (db, folder):
+        with pytest.raises((duckanon.PolicyError, duckanon.HierarchyError)):
+            run(case, db, folder)
+        assert not exists(db)
