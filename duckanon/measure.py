@@ -13,7 +13,7 @@ from duckanon.expressions import any_of, column, same, sql
 from duckanon.lattice import Node
 from duckanon.models import ClassRule, Constraint, TableRule, k_rule
 from duckanon.models.alpha import alpha_rules
-from duckanon.models.closeness import CROSSING, GAPS, closeness_rules
+from duckanon.models.closeness import closeness_rules, with_crossings
 from duckanon.models.diversity import diversity_rules
 from duckanon.models.leakage import leakage_rules
 from duckanon.models.levels import level_rules
@@ -133,9 +133,8 @@ def _with_class_figures(query: exp.Select, cells: exp.Expr, keys: list[exp.Colum
         )
         source = f"w{part.index}"
     if any(rule.crossing for rule in part.rules):
-        gaps = sql(GAPS, rows=exp.to_table(source), values=part.values.copy())
-        query = query.with_(f"g{part.index}", as_=gaps)
-        query = query.with_(f"i{part.index}", as_=sql(CROSSING, gaps=exp.to_table(f"g{part.index}")))
+        crossings = with_crossings(exp.to_table(source), part.values)
+        query = query.with_(f"i{part.index}", as_=crossings)
         source = f"i{part.index}"
     figures = [rule.figure.as_(f"f{part.index}_{place}") for place, rule in enumerate(part.rules)]
     classes = exp.select(*keys, sql("SUM(y)").as_("x"), *figures).from_(source)
@@ -182,16 +181,14 @@ class Measurer:
 
     def measure(self, node: Node, budget: int | None = None) -> Measurement:
         """Measure a node; beyond `budget` failing rows the table rules are not asked. None: ask them always."""
-        classes = self.classes(node)
         figures = [(f"f{part.index}_{i}", r.constraint) for part in self.judged for i, r in enumerate(part.rules)]
-        summary = exp.select(
+        query = exp.select(
             "COUNT(*)",
             *map(sql, _TOTALS),
             *(sql(f"{constraint.worst}({name})") for name, constraint in figures),
-        )
-        query = _wrap(classes, summary)
+        ).from_(self.classes(node).subquery("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.engine.fetch(
-            query, f"node {node}"
+            query, f"check: node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
         within = budget is None or failing_rows <= budget
@@ -230,7 +227,7 @@ class Measurer:
             .group_by("d.named")
         )
         good = exp.select("*").from_(self.classes(node).subquery("classes")).where(sql("NOT failing"))
-        return self.census.engine.fetch(query.with_("good", as_=good), f"leakage at node {node}")
+        return self.census.engine.fetch(query.with_("good", as_=good), f"check: leakage at node {node}")
 
 
 _TOTALS = (
@@ -240,7 +237,3 @@ _TOTALS = (
     "COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)",
     "MIN(x)",
 )
-
-
-def _wrap(classes: exp.Select, summary: exp.Select) -> exp.Select:
-    return summary.from_(classes.subquery("classes"))

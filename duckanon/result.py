@@ -61,7 +61,7 @@ class Result:
         document |= {"seconds": self.seconds, "warnings": list(self.warnings)}
         if self.reasons:
             document["reasons"] = list(self.reasons)
-        cleaned: dict[str, Any] = without_infinities(document)
+        cleaned: dict[str, Any] = plain_figures(document)
         return cleaned
 
 
@@ -89,12 +89,12 @@ def step_json(hierarchies: tuple[Hierarchy, ...], measured: Measurement, budget:
     }
 
 
-def without_infinities(value: Any) -> Any:
-    """JSON has no infinity: a figure that is none becomes null."""
+def plain_figures(value: Any) -> Any:
+    """JSON has no infinity: a figure that is none becomes null. Twelve digits: the last ones depend on the threads."""
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(f"{value:.12g}") if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: without_infinities(item) for key, item in value.items()}
+        return {key: plain_figures(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [without_infinities(item) for item in value]
+        return [plain_figures(item) for item in value]
     return value

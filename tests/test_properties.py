@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -197,7 +197,9 @@ def in_file(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, 
     top = draw(st.sampled_from(["*", "anyone"]))
     lines = [(*line, top) for line in lines]
     out = io.StringIO()
-    writer = csv.writer(out, delimiter=draw(st.sampled_from(";,")), lineterminator=draw(st.sampled_from(["\n", "\r\n"])))
+    writer = csv.writer(
+        out, delimiter=draw(st.sampled_from(";,")), lineterminator=draw(st.sampled_from(["\n", "\r\n"]))
+    )
     if draw(st.booleans()):
         writer.writerow(f"level_{level}" for level in range(len(lines[0])))
     writer.writerows(lines)

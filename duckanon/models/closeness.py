@@ -42,23 +42,31 @@ def _ordered_windows(over: _Over) -> Mapping[str, exp.Expr]:
 # Half the L1 distance. A value that the class lacks adds its share: 1 - Σ share of those present.
 _EQUAL = "COALESCE((1 + SUM(CASE WHEN value IS NOT NULL THEN ABS(y / total - share) - share END)) / 2, 0)"
 
+
 # Between two values of a class its cumulated share P stays the same while the source's Q_i grows from below P to
 # above it. With i* the first value whose Q_i reaches P, the sum of |P - Q_i| over a ≤ i < b comes from prefix sums:
 # P (i* - a) - (S_i* - S_a) + (S_b - S_i*) - P (b - i*). Values before the class's first add their own prefix sum.
-CROSSING = """
-    SELECT *,
-        LEAST(GREATEST(COALESCE(crossed, 0) + 1, code), b) AS i,
-        LEAST(GREATEST(COALESCE(crossed_prefix, 0), prefix), s_b) AS s_i
-    FROM :gaps
-"""
-GAPS = """
-    SELECT r.*, d.code AS crossed, d.prefix + d.cumulated AS crossed_prefix
-    FROM (
-        SELECT *, so_far / total AS p, COALESCE(next_code, values_ + 1) AS b, COALESCE(next_prefix, whole) AS s_b
-        FROM :rows
-    ) AS r
-    ASOF LEFT JOIN :values AS d ON r.p > d.cumulated
-"""
+def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
+    """The value rows, each with its gap [code, b) and the place i in it where the source's distribution crosses."""
+    gaps = exp.select(
+        "*",
+        sql("so_far / total").as_("p"),
+        sql("COALESCE(next_code, values_ + 1)").as_("b"),
+        sql("COALESCE(next_prefix, whole)").as_("s_b"),
+    ).from_(rows)
+    below = exp.alias_(values.copy(), "d", table=True)
+    crossed = (
+        exp.select("r.*", "d.code AS crossed", sql("d.prefix + d.cumulated").as_("crossed_prefix"))
+        .from_(gaps.subquery("r"))
+        .join(below, on=sql("r.p > d.cumulated"), join_type="asof left")
+    )
+    return exp.select(
+        "*",
+        sql("LEAST(GREATEST(COALESCE(crossed, 0) + 1, code), b)").as_("i"),
+        sql("LEAST(GREATEST(COALESCE(crossed_prefix, 0), prefix), s_b)").as_("s_i"),
+    ).from_(crossed.subquery("crossed_rows"))
+
+
 _ORDERED = """COALESCE(SUM(CASE WHEN value IS NOT NULL THEN
     p * (i - code) - (s_i - prefix) + (s_b - s_i) - p * (b - i) + CASE WHEN nth = 1 THEN prefix ELSE 0 END
 END) / NULLIF(MAX(values_) - 1, 0), 0)"""
