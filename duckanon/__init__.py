@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +15,14 @@ from duckanon.errors import (
     PolicyError,
     ReleaseError,
 )
+from duckanon.metrics import measure as _measure
 from duckanon.policy import Policy
 from duckanon.run import run as _run
 from duckanon.version import VERSION
 
 if TYPE_CHECKING:
+    import pandas
+
     from duckanon.engine import Engine
     from duckanon.result import Result
 
@@ -34,6 +38,7 @@ __all__ = [
     "__version__",
     "check",
     "connect",
+    "metrics",
     "run",
 ]
 
@@ -53,6 +58,15 @@ def check(policy: Policy, db: Any, *, release: bool = False) -> Result:
     """Measure the source, or the existing release, against the policy; writes nothing."""
     with _engine(db) as engine:
         return _check(policy, engine, release=release)
+
+
+def metrics(
+    db: Any, source: str, *, qi: Sequence[str], sensitive: str | Sequence[str] = (), k: int = 5
+) -> pandas.DataFrame:
+    """Privacy metrics of a table, view or file: one row per metric, and per value where it belongs to one."""
+    columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
+    with _engine(db) as engine:
+        return _measure(engine, source, list(qi), columns, k).as_frame()
 
 
 class _engine:  # noqa: N801 - reads as a function

@@ -109,6 +109,24 @@ def _hierarchy(options: argparse.Namespace) -> int:
     return WRONG if faults else GOOD
 
 
+def _metrics(options: argparse.Namespace) -> int:
+    from duckanon.metrics import measure, metrics_text, open_source
+
+    with open_source(options.source, options.db) as engine:
+        found = measure(engine, options.source, options.qi, options.sensitive, options.k)
+    print(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
+    return GOOD
+
+
+def _install(options: argparse.Namespace) -> int:
+    from duckanon.engine.duckdb import DuckDB
+
+    with DuckDB.open(options.database, writable=True) as engine:
+        installed = engine.install_macros()
+    print(f"{options.database}: {installed} macros in schema duckanon; try FROM duckanon.k_anonymity('t', ['a', 'b'])")
+    return GOOD
+
+
 def _told(result: Result, as_json: bool) -> int:
     from duckanon.report import summary
 
@@ -188,7 +206,40 @@ def _parser() -> argparse.ArgumentParser:
     )
     hierarchy.add_argument("column", nargs="?", metavar="COLUMN", help="only this quasi-identifier")
     hierarchy.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    metrics = _add(
+        commands,
+        "metrics",
+        _metrics,
+        "privacy metrics of any table or file",
+        "duckanon metrics patients --db warehouse.duckdb --qi age --qi zip --sensitive diagnosis",
+    )
+    metrics.add_argument(
+        "source", metavar="SOURCE", help="a table or view of the database, or a CSV, Parquet or JSON file"
+    )
+    metrics.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the table")
+    _question_arguments(metrics)
+    metrics.add_argument("--k", type=_at_least_one, default=5, help="the least class size for rows at risk (default 5)")
+    metrics.add_argument("--json", action="store_true", help="print one JSON document")
+    install = _add(
+        commands,
+        "install",
+        _install,
+        "install the analysts' macros in a DuckDB file",
+        "duckanon install warehouse.duckdb",
+    )
+    install.add_argument("database", type=Path, metavar="DB", help="the DuckDB file")
     return parser
+
+
+def _question_arguments(parser: Any, required: bool = True) -> None:
+    parser.add_argument("--qi", action="append", required=required, metavar="A", help="a quasi-identifier; repeat it")
+    parser.add_argument("--sensitive", action="append", default=[], metavar="S", help="a sensitive column; repeat it")
+
+
+def _at_least_one(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, found '{text}'")
+    return int(text)
 
 
 def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int], what: str, example: str) -> Any:

@@ -206,9 +206,10 @@ def audit_release(policy: Policy, released: Relation, source: BoundSource, censu
     values = [released_value(w, column(c.name)).as_(c.name, quoted=True) for w, c in source.sensitive]
     audited = []
     if values:
-        reference = scratch.view("reference", exp.select(*values).from_(source.table), "what t is measured against")
+        view = scratch.view("reference", exp.select(*values).from_(source.table), "what t is measured against")
+        reference = Relation((view.name,), "view")
         audited = [Audited(v.wanted, v.column.name, v.numeric, reference) for v in census.sensitive]
-    return audit(policy, released, [h.column.name for h in census.hierarchies], audited, scratch)
+    return audit(policy.k, released, [h.column.name for h in census.hierarchies], audited, scratch)
 
 
 def _why(top: Measurement, budget: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from duckanon.expressions import case_of, column, double, literal, sql, text_of
 from duckanon.measure import Finding, class_rules, table_rules
 from duckanon.models import Constraint, k_rule
 from duckanon.models.levels import level_weights
-from duckanon.policy import Policy, Sensitive
+from duckanon.policy import Sensitive
 from duckanon.scratch import Scratch
 
 # A sensitive column may have millions of values; the result lists the most frequent, and all that the policy names.
@@ -40,23 +40,21 @@ class Audited:
     wanted: Sensitive
     column: str
     numeric: bool
-    reference: exp.Table
+    reference: Relation
 
 
-def audit(policy: Policy, relation: Relation, qi: list[str], sensitive: list[Audited], scratch: Scratch) -> Audit:
-    """Measure `relation` with its quasi-identifiers `qi` against every constraint of the policy."""
+def audit(k: int, relation: Relation, qi: list[str], sensitive: list[Audited], scratch: Scratch) -> Audit:
+    """Measure `relation` with its quasi-identifiers `qi` against k and every threshold of its sensitive columns."""
     asked = _Asked(relation, qi, scratch)
-    ((k, classes, rows, unique),) = asked.fetch("k_anonymity", "k", "classes", "row_count", "unique_rows")
-    ((highest, average, at_risk),) = asked.fetch(
-        "risk", "highest_risk", "average_risk", "rows_at_risk", k=literal(policy.k)
-    )
-    findings = [Finding(k_rule(policy.k), k)]
+    ((least, classes, rows, unique),) = asked.fetch("k_anonymity", "k", "classes", "row_count", "unique_rows")
+    ((highest, average, at_risk),) = asked.fetch("risk", "highest_risk", "average_risk", "rows_at_risk", k=literal(k))
+    findings = [Finding(k_rule(k), least)]
     figures = {}
     for index, part in enumerate(sensitive):
         figures[part.column], found = _sensitive(part, index, asked)
         findings += found
     privacy = {
-        "k": k,
+        "k": least,
         "highest_risk": highest,
         "average_risk": average,
         "rows_at_risk": at_risk,
@@ -93,8 +91,7 @@ def _sensitive(part: Audited, index: int, asked: _Asked) -> tuple[dict[str, Any]
     about = literal(part.column)
     ((distinct_l, entropy_l),) = asked.fetch("l_diversity", "distinct_l", "entropy_l", about=about)
     ((homogeneous,),) = asked.fetch("homogeneity", "homogeneous_rows", about=about)
-    reference = Relation(tuple(p.name for p in part.reference.parts), "view").spelled
-    closeness = exp.select("t").from_(asked.table("t_closeness_to", about, literal(reference)))
+    closeness = exp.select("t").from_(asked.table("t_closeness_to", about, literal(part.reference.spelled)))
     ((t,),) = asked.engine.fetch(closeness, "verify: t_closeness_to")
     leaks = asked.scratch.table(f"leaks_{index}", _leaks(part, asked.table("leakage", about)), "verify: leakage")
     figures = {"distinct_l": distinct_l, "entropy_l": entropy_l, "homogeneous_rows": homogeneous, "t": t}

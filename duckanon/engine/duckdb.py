@@ -120,6 +120,14 @@ class DuckDB:
         home = exp.to_identifier(self._macro_home(), quoted=True)
         return exp.Table(this=call, db=exp.to_identifier("duckanon", quoted=True), catalog=home)
 
+    def install_macros(self) -> int:
+        """Put the analysts' macros into the warehouse itself, for good; says how many there are."""
+        with self.transaction():
+            self._run(resources.macros())
+        counted = "SELECT count(DISTINCT function_name) FROM duckdb_functions() WHERE schema_name = 'duckanon' "
+        ((count,),) = self._run(counted + "AND database_name = current_database()").fetchall()
+        return int(count)
+
     def _macro_home(self) -> str:
         if self._macros is None:
             home = f"duckanon_macros_{secrets.token_hex(4)}"

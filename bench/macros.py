@@ -1,0 +1,55 @@
+"""Each macro against hand-written SQL for the same number, on the same file."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+
+import duckdb
+
+from bench.people import NAMES
+from duckanon import resources
+
+_KEYS = ", ".join(NAMES)
+_CLASSES = f"SELECT {_KEYS}, count(*) AS x FROM people GROUP BY {_KEYS}"
+_VALUES = f"SELECT {_KEYS}, occupation AS v, count(*) AS y FROM people GROUP BY ALL"
+_JOINED = f"WITH y AS ({_VALUES}), c AS (SELECT {_KEYS}, sum(y) AS x FROM y GROUP BY ALL) "
+_LEAKS = _JOINED + f"SELECT v, sum(y * y / x) / sum(y), max(y / x) FROM y JOIN c USING ({_KEYS}) GROUP BY v"
+
+# macro call → the best plain SQL for the same figures
+PAIRS = {
+    "k_anonymity('people', $qi)": f"SELECT min(x), count(*), sum(x), count(*) FILTER (x = 1) FROM ({_CLASSES})",
+    "class_sizes('people', $qi)": f"SELECT x, count(*), sum(x) FROM ({_CLASSES}) GROUP BY x",
+    "risk('people', $qi)": f"SELECT 1 / min(x), count(*) / sum(x), sum(x) FILTER (x < 5) FROM ({_CLASSES})",
+    "k_violations('people', $qi)": f"SELECT count(*) FROM ({_CLASSES}) WHERE x < 5",
+    "l_diversity('people', $qi, 'occupation')": "SELECT min(l), min(e) FROM (SELECT count(v) AS l, "
+    f"exp(ln(sum(y)) - sum(y * ln(y)) / sum(y)) AS e FROM ({_VALUES}) GROUP BY {_KEYS})",
+    "alpha('people', $qi, 'occupation')": _LEAKS,
+    "leakage('people', $qi, 'occupation')": _LEAKS,
+    "homogeneity('people', $qi, 'occupation')": "SELECT count(*), sum(x) FROM (SELECT count(v) AS l, sum(y) AS x "
+    f"FROM ({_VALUES}) GROUP BY {_KEYS}) WHERE l = 1",
+}
+
+
+def against_plain_sql(source: Path, times: int) -> None:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE people AS FROM '{source}'")
+    connection.execute(resources.macros())
+    quoted = ", ".join(f"'{name}'" for name in NAMES)
+    print(f"\n## Macros against hand-written SQL, {source.stem}\n")
+    print("| macro | plain SQL, s | macro, s | ratio |\n|---|---:|---:|---:|")
+    for call, plain in PAIRS.items():
+        shown = "count(*)" if "violations" in call else "*"
+        macro = f"SELECT {shown} FROM duckanon.{call.replace('$qi', f'[{quoted}]')}"
+        by_hand, by_macro = (_best(connection, query, times) for query in (plain, macro))
+        print(f"| {call.split('(')[0]} | {by_hand:.3f} | {by_macro:.3f} | {by_macro / by_hand:.2f} |")
+
+
+def _best(connection: duckdb.DuckDBPyConnection, query: str, times: int) -> float:
+    found = math.inf
+    for _ in range(times):
+        start = time.perf_counter()
+        connection.execute(query).fetchall()
+        found = min(found, time.perf_counter() - start)
+    return found

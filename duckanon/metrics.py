@@ -1,0 +1,191 @@
+"""Privacy metrics of any table or file, through the analysts' macros; no policy needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from duckanon.engine import Column, Engine, Relation
+from duckanon.engine.duckdb import DuckDB
+from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import literal
+from duckanon.policy import Sensitive
+from duckanon.result import plain_figures
+from duckanon.scratch import Scratch
+from duckanon.verify import Audit, Audited, audit
+
+if TYPE_CHECKING:
+    import pandas
+
+_FILES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
+_BARS, _WIDTH = 12, 40  # lines of the chart, characters of its longest bar
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """What the macros say of a source."""
+
+    source: str
+    qi: tuple[str, ...]
+    k: int
+    audit: Audit
+    sizes: tuple[tuple[int, int, int], ...]  # class_size, classes, row_count
+
+    def as_json(self) -> dict[str, Any]:
+        names = ("class_size", "classes", "row_count")
+        document: dict[str, Any] = plain_figures(
+            {
+                "source": self.source,
+                "quasi_identifiers": list(self.qi),
+                "rows": self.audit.rows,
+                "classes": self.audit.classes,
+                "privacy": self.audit.privacy,
+                "class_sizes": [dict(zip(names, size, strict=True)) for size in self.sizes],
+            }
+        )
+        return document
+
+    def as_frame(self) -> pandas.DataFrame:
+        """One row per figure: metric, column and value it belongs to (if any), measured."""
+        import pandas
+
+        return pandas.DataFrame(list(self._figures()), columns=["metric", "column", "value", "measured"])
+
+    def _figures(self) -> list[tuple[str, str | None, str | None, Any]]:
+        privacy = self.audit.privacy
+        rows: list[tuple[str, str | None, str | None, Any]] = [
+            ("rows", None, None, self.audit.rows),
+            ("classes", None, None, self.audit.classes),
+        ]
+        rows += [(name, None, None, figure) for name, figure in privacy.items() if name != "sensitive"]
+        for column, figures in privacy["sensitive"].items():
+            rows += [(name, column, None, figure) for name, figure in figures.items() if name != "values"]
+            for value, measured in figures["values"].items():
+                rows += [(name, column, value, figure) for name, figure in measured.items()]
+        return rows
+
+
+def is_file(source: str) -> bool:
+    return Path(source).suffix.lower() in _FILES
+
+
+def open_source(source: str, database: Path | None) -> DuckDB:
+    """The database of a table, or one in memory for a file."""
+    if database is None and not is_file(source):
+        remedy = "name its database with --db, or give a CSV, Parquet or JSON file"
+        raise PolicyError([Fault("SOURCE", f"'{source}' is a table of no database", remedy)])
+    return DuckDB.open(database, writable=False)
+
+
+def measure(engine: Engine, source: str, qi: list[str], sensitive: list[str], k: int) -> Metrics:
+    """Ask the macros all that they know of a table, view or file."""
+    scratch = Scratch(engine)
+    try:
+        relation = _relation(source, scratch)
+        columns = engine.columns(relation.table)
+        asked = _known(qi, "--qi", columns)
+        protected = _known(sensitive, "--sensitive", columns)
+        _apart(asked, protected)
+        parts = [Audited(Sensitive(name), name, False, relation) for name in protected]
+        found = audit(k, relation, asked, parts, scratch)
+        arguments = (literal(relation.spelled), exp.Array(expressions=[literal(name) for name in asked]))
+        sizes = exp.select("class_size", "classes", "row_count").from_(engine.macro("class_sizes", *arguments))
+        histogram = engine.fetch(sizes.order_by("class_size"))
+    finally:
+        scratch.clear()
+    return Metrics(source, tuple(asked), k, found, tuple((size, classes, rows) for size, classes, rows in histogram))
+
+
+def _relation(source: str, scratch: Scratch) -> Relation:
+    found = scratch.engine.find(source)
+    if found is not None:
+        return found
+    if not is_file(source):
+        what = f"there is no table or view '{source}' in {scratch.engine.location}"
+        raise PolicyError([Fault("SOURCE", what, "spell it as in SQL, with its schema")])
+    name = scratch.adopt("VIEW", "source")
+    scratch.engine.define_file(name, source, [], temporary=True)
+    return Relation((name.name,), "view")
+
+
+def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
+    """The columns as the catalog spells them."""
+    spelled = {column.name.lower(): column.name for column in columns}
+    missing = [name for name in names if name.lower() not in spelled]
+    if missing:
+        has = ", ".join(spelled.values())
+        raise PolicyError([Fault(option, f"there is no column '{name}'", f"it has {has}") for name in missing])
+    return list(dict.fromkeys(spelled[name.lower()] for name in names))
+
+
+def _apart(qi: list[str], sensitive: list[str]) -> None:
+    both = [name for name in sensitive if name in qi]
+    if not qi:
+        raise PolicyError([Fault("--qi", "there is none", "name at least one quasi-identifier")])
+    if both:
+        raise PolicyError([Fault("--sensitive", f"'{name}' is a quasi-identifier too") for name in both])
+
+
+def metrics_text(found: Metrics) -> str:
+    """The metrics in a screenful, with the class sizes as a chart."""
+    privacy = found.audit.privacy
+    average = found.audit.rows / found.audit.classes if found.audit.classes else 0
+    lines = [
+        f"{found.source}: {found.audit.rows:,} rows in {found.audit.classes:,} classes of {', '.join(found.qi)}",
+        "",
+        f"  k              {_figure(privacy['k'])}, {average:,.1f} rows on average",
+        f"  highest risk   {_share(privacy['highest_risk'])}",
+        f"  average risk   {_share(privacy['average_risk'])}",
+        f"  rows at risk   {privacy['rows_at_risk']:,} in classes below {found.k}, {privacy['unique_rows']:,} alone",
+        "",
+        *_chart(found.sizes),
+    ]
+    for column, figures in privacy["sensitive"].items():
+        lines += ["", *_column(column, figures)]
+    return "\n".join(lines)
+
+
+def _chart(sizes: tuple[tuple[int, int, int], ...]) -> list[str]:
+    """Rows by the size of their class, in ranges that double."""
+    bins: dict[int, int] = {}
+    for size, _, rows in sizes:
+        start = 1 << (size.bit_length() - 1)
+        bins[start] = bins.get(start, 0) + rows
+    if len(bins) > _BARS:
+        starts = sorted(bins)
+        bins[starts[_BARS - 1]] = sum(bins.pop(start) for start in starts[_BARS - 1 :])
+    most = max(bins.values(), default=1)
+    lines = ["  class size      rows"]
+    for start, rows in sorted(bins.items()):
+        label = str(start) if start == 1 else f"{start}–{2 * start - 1}"
+        lines.append(f"  {label:<11} {rows:>9,} {'█' * max(1, round(_WIDTH * rows / most))}")
+    return lines
+
+
+def _column(column: str, figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"  {column}: distinct l {_figure(figures['distinct_l'])}, entropy l {_figure(figures['entropy_l'])}, "
+        f"t {_figure(figures['t'])}, {figures['homogeneous_rows']:,} rows in classes of one value",
+    ]
+    values = figures["values"]
+    width = max((len(value) for value in values), default=5)
+    lines.append(f"    {'value':<{width}} {'rows':>9} {'alpha':>8} {'ALP':>8} {'DIF':>8}")
+    shown = list(values.items())[:20]
+    for value, measured in shown:
+        leaks = " ".join(f"{_figure(measured[name]):>8}" for name in ("alpha", "alp", "dif"))
+        lines.append(f"    {value:<{width}} {measured['rows']:>9,} {leaks}")
+    more = len(values) - len(shown) + figures.get("values_omitted", 0)
+    return [*lines, f"    … and {more:,} more values"] if more else lines
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2%}"
