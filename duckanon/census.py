@@ -18,6 +18,8 @@ from duckanon.values import NO_LEVEL, ValueTable, value_table
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
+# A kept column with more rows than this alone with their value is worth a warning.
+_TELLING_SHARE = 0.01
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Census:
     sensitive: tuple[ValueTable, ...]
     keep: tuple[Column, ...]
     scratch: Scratch
+    warnings: tuple[str, ...]
 
     @property
     def engine(self) -> Engine:
@@ -59,7 +62,20 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     coded = _coded(tuples, hierarchies, sensitive, len(source.keep))
     table = scratch.table("census", coded, "the census: codes of every level")
     scratch.drop(tuples)
-    return Census(table, rows, tuple(hierarchies), tuple(sensitive), source.keep, scratch)
+    warnings = [warning for values in sensitive for warning in values.warnings]
+    warnings += [w for place, kept in enumerate(source.keep) if (w := _telling(kept, place, table, rows, scratch))]
+    return Census(table, rows, tuple(hierarchies), tuple(sensitive), source.keep, scratch, tuple(warnings))
+
+
+def _telling(kept: Column, place: int, table: exp.Table, rows: int, scratch: Scratch) -> str | None:
+    """A word on a kept column in which many rows are alone with their value: it may identify them by itself."""
+    value = column(f"k{place}")
+    counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
+    ((alone,),) = scratch.engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
+    if alone <= rows * _TELLING_SHARE:
+        return None
+    share = f"{alone / rows:.0%} of the rows are alone with their value"
+    return f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
 
 
 def _tuples(source: BoundSource) -> exp.Query:

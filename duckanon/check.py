@@ -52,7 +52,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         privacy=audited.privacy,
         utility=utility,
         seconds={"check": round(time.perf_counter() - start, 4)},
-        warnings=tuple(warning for values in census.sensitive for warning in values.warnings),
+        warnings=census.warnings,
     )
 
 

@@ -171,7 +171,7 @@ class Run:
             heights={h.column.name: h.height for h in census.hierarchies},
             path=tuple(step_json(census.hierarchies, measured, budget) for measured in path),
             seconds=self.seconds,
-            warnings=tuple(warning for values in census.sensitive for warning in values.warnings),
+            warnings=census.warnings,
             before=_risk_before(path[0]) if path else None,
             **known,
         )

@@ -93,6 +93,15 @@ def test_named_values_that_the_data_does_not_have_are_a_warning(people: Folder, 
     assert "plague" in told.json["warnings"][0]
 
 
+def test_a_kept_column_that_identifies_people_is_a_warning(people: Folder, duckanon: Command) -> None:
+    text = PEOPLE.replace('identifiers = ["name"]', 'keep = ["name"]')
+    told = duckanon("run", people.policy(text), "--json")
+    assert told.code == 0
+    assert told.json["warnings"] == [
+        "columns.keep: name: 100% of the rows are alone with their value, and it is released unchanged; is it an identifier?"
+    ]
+
+
 def test_the_database_can_be_given(people: Folder, duckanon: Command) -> None:
     policy = people.policy(PEOPLE.replace('database = "warehouse.duckdb"', 'database = "gone.duckdb"'))
     assert duckanon("run", policy).code == 2

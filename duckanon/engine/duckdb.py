@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -122,23 +123,26 @@ class DuckDB:
 
     def install_macros(self) -> int:
         """Put the analysts' macros into the warehouse itself, for good; says how many there are."""
+        self.must_have_room_for_our_schema()
         with self.transaction():
             self._run(resources.macros())
         counted = "SELECT count(DISTINCT function_name) FROM duckdb_functions() WHERE schema_name = 'duckanon' "
         ((count,),) = self._run(counted + "AND database_name = current_database()").fetchall()
         return int(count)
 
+    def must_have_room_for_our_schema(self) -> None:
+        """In a database that is itself called duckanon, no name of the schema duckanon could be resolved."""
+        ((here,),) = self._run("SELECT current_database()").fetchall()
+        if here.lower() == "duckanon":
+            what = "is a database called duckanon, in which a schema of that name would be ambiguous"
+            raise EngineError(f"{self.location}: {what}; rename the file")
+
     def _macro_home(self) -> str:
         if self._macros is None:
             home = f"duckanon_macros_{secrets.token_hex(4)}"
-            ((catalog, schema),) = self._run("SELECT current_database(), current_schema()").fetchall()
             self._run(f"ATTACH ':memory:' AS {quoted(home)} (READ_WRITE)")
-            try:
-                self._run(f"USE {quoted(home)}")
-                self._run(resources.macros())
-            finally:
-                self._run(f"USE {quoted(catalog, schema)}")
             self._macros = home
+            self._run(_macros_of(home))
         return self._macros
 
     @contextmanager
@@ -185,8 +189,8 @@ class DuckDB:
         for rank in self._search_order(folded, here, schema):
             for catalog, owner, name, kind, comment, temporary in rows:
                 if (catalog.lower(), owner.lower(), name.lower()) == rank:
-                    full = (name,) if temporary else (owner, name)
-                    return Relation(full if temporary or catalog == here else (catalog, owner, name), kind, comment)
+                    parts_needed = (name,) if temporary else _qualified(catalog, owner, name, here)
+                    return Relation(parts_needed, kind, comment)
         return None
 
     @staticmethod
@@ -212,7 +216,8 @@ class DuckDB:
             ).fetchall()
             if not known:
                 raise EngineError(f"release.to: there is no schema '{parts[0]}' in {self.location}")
-            return Relation((known[0][0], parts[1]), "table")
+            ((here,),) = self.connection.execute("SELECT current_database()").fetchall()
+            return Relation(_qualified(here, known[0][0], parts[1], here), "table")
         raise EngineError(f"release.to: '{spelled}' must be a name or schema.name")
 
     def comment(self, relation: Relation, text: str) -> None:
@@ -290,6 +295,18 @@ class DuckDB:
         except duckdb.Error:
             return None
         return rows[0][0] if rows else None
+
+
+def _qualified(catalog: str, schema: str, name: str, here: str) -> tuple[str, ...]:
+    """The catalog stays out of a name, so that a view outlives a renamed file; unless both are called alike."""
+    return (schema, name) if catalog == here and catalog.lower() != schema.lower() else (catalog, schema, name)
+
+
+def _macros_of(home: str) -> str:
+    """The script of the macros for a catalog of that name."""
+    place = f"{quoted(home)}.duckanon"
+    script = re.sub(r"(MACRO(?: TABLE)?) duckanon\.", rf"\1 {place}.", resources.macros())
+    return script.replace("CREATE SCHEMA IF NOT EXISTS duckanon;", f"CREATE SCHEMA IF NOT EXISTS {place};")
 
 
 def _opening_fault(error: duckdb.Error) -> str:

@@ -117,6 +117,7 @@ class RelationTarget:
 
     def kept_name(self, thing: str) -> exp.Table:
         """The name of an object kept for the view, free to be made: what this policy made before is dropped."""
+        self.engine.must_have_room_for_our_schema()
         self.engine.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
         name = f"{self.policy.name}_{thing}"
         found = self.engine.find(f'"{SCHEMA}"."{name}"')

@@ -1,0 +1,840 @@
+-- Privacy metrics of "clinic"."patients", for snowflake. Nothing is written.
+-- Quasi-identifiers: "age", "zip", "odd name". A class is the rows that share them all; NULL is a value.
+-- A sensitive NULL counts in its class's size and is no value. Every name is quoted: spelled as in the catalog.
+-- Snowflake keeps names that were created without quotes in upper case.
+
+-- k_anonymity: how many rows does the smallest class have?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "sizes" AS (
+  SELECT
+    COUNT(*) AS "x"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MIN("x") AS "k",
+  COUNT(*) AS "classes",
+  CAST(COALESCE(SUM("x"), 0) AS BIGINT) AS "row_count",
+  COUNT(CASE WHEN "x" = 1 THEN 1 END) AS "unique_rows",
+  AVG(CAST("x" AS DOUBLE)) AS "average_class_size"
+FROM "sizes";
+
+-- class_sizes: how many classes are there of each size?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "sizes" AS (
+  SELECT
+    COUNT(*) AS "x"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  "x" AS "class_size",
+  COUNT(*) AS "classes",
+  CAST(SUM("x") AS BIGINT) AS "row_count"
+FROM "sizes"
+GROUP BY
+  "x"
+ORDER BY
+  "class_size";
+
+-- risk: how likely is it to find a person, and how many rows are in classes below 5?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "sizes" AS (
+  SELECT
+    COUNT(*) AS "x"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  CAST(1 AS DOUBLE) / CAST(MIN("x") AS DOUBLE) AS "highest_risk",
+  CAST(COUNT(*) AS DOUBLE) / CAST(SUM("x") AS DOUBLE) AS "average_risk",
+  CAST(COALESCE(SUM(CASE WHEN "x" < 5 THEN "x" END), 0) AS BIGINT) AS "rows_at_risk",
+  COUNT(CASE WHEN "x" = 1 THEN 1 END) AS "unique_rows"
+FROM "sizes";
+
+-- k_violations: which sizes below 5 are there? No rows: 5-anonymity holds.
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "sizes" AS (
+  SELECT
+    COUNT(*) AS "x"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  "x" AS "class_size",
+  COUNT(*) AS "classes",
+  CAST(SUM("x") AS BIGINT) AS "row_count"
+FROM "sizes"
+WHERE
+  "x" < 5
+GROUP BY
+  "x"
+ORDER BY
+  "class_size";
+
+-- l_diversity of "disease": how many distinct values, and how many evenly spread ones, has the least diverse class?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "diversities" AS (
+  SELECT
+    COUNT("v") AS "l",
+    COALESCE(
+      EXP(
+        LN(CAST(SUM(CASE WHEN NOT "v" IS NULL THEN "y" END) AS DOUBLE)) - SUM(CASE WHEN NOT "v" IS NULL THEN CAST("y" AS DOUBLE) * LN(CAST("y" AS DOUBLE)) END) / CAST(SUM(CASE WHEN NOT "v" IS NULL THEN "y" END) AS DOUBLE)
+      ),
+      CAST(0 AS DOUBLE)
+    ) AS "e"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MIN("l") AS "distinct_l",
+  MIN("e") AS "entropy_l",
+  COUNT(*) AS "classes"
+FROM "diversities";
+
+-- recursive_diversity of "disease": above which c does recursive (c, 2)-diversity hold? NULL: for none.
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "placed" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y",
+    ROW_NUMBER() OVER (
+      PARTITION BY "g0", "g1", "g2"
+      ORDER BY CASE WHEN "v" IS NULL THEN 1 ELSE 0 END, "y" DESC NULLS LAST
+    ) AS "place"
+  FROM "counts"
+), "rests" AS (
+  SELECT
+    MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) AS "top",
+    SUM(CASE WHEN NOT "v" IS NULL AND "place" >= 2 THEN "y" END) AS "rest"
+  FROM "placed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  CASE
+    WHEN COUNT(*) = COUNT("rest")
+    THEN MAX(CAST("top" AS DOUBLE) / CAST("rest" AS DOUBLE))
+  END AS "c"
+FROM "rests";
+
+-- homogeneity of "disease": in how many classes do all rows share one value, and how many would chance make?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "uniform" AS (
+  SELECT
+    SUM("y") AS "x",
+    CASE WHEN COUNT(*) = 1 AND COUNT("v") = 1 THEN 1 END AS "one"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+), "totals" AS (
+  SELECT
+    COUNT("one") AS "homogeneous_classes",
+    CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
+    MIN("x") AS "k",
+    SUM("x") AS "n"
+  FROM "uniform"
+), "domain" AS (
+  SELECT
+    LN(CAST(NULLIF(COUNT(DISTINCT "v"), 0) AS DOUBLE)) AS "log_values"
+  FROM "counts"
+)
+SELECT
+  "homogeneous_classes",
+  "homogeneous_rows",
+  CASE
+    WHEN CAST("k" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
+    THEN CAST(0 AS DOUBLE)
+    ELSE EXP(CAST(1 - "k" AS DOUBLE) * "log_values") * CAST("n" AS DOUBLE) / CAST("k" AS DOUBLE)
+  END AS "expected_classes"
+FROM "totals"
+CROSS JOIN "domain";
+
+-- alpha of "disease": which share of all rows has each value, and which share of a class at most?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "shares" AS (
+  SELECT
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
+  FROM "counts"
+), "totals" AS (
+  SELECT
+    SUM("y") AS "n"
+  FROM "counts"
+)
+SELECT
+  "v" AS "value",
+  CAST(SUM("y") AS BIGINT) AS "row_count",
+  CAST(SUM("y") AS DOUBLE) / CAST(MAX("n") AS DOUBLE) AS "frequency",
+  MAX(CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) AS "alpha"
+FROM "shares"
+CROSS JOIN "totals"
+WHERE
+  NOT "v" IS NULL
+GROUP BY
+  "v"
+ORDER BY
+  "row_count" DESC NULLS LAST;
+
+-- leakage of "disease": how sure of each value is one who knows a person's class: on average (alp), at most, and the difference?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "shares" AS (
+  SELECT
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
+  FROM "counts"
+)
+SELECT
+  "v" AS "value",
+  CAST(SUM("y") AS BIGINT) AS "row_count",
+  SUM(CAST("y" AS DOUBLE) * CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) / CAST(SUM("y") AS DOUBLE) AS "alp",
+  MAX(CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) AS "highest_lp",
+  MAX(CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) - SUM(CAST("y" AS DOUBLE) * CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) / CAST(SUM("y") AS DOUBLE) AS "dif"
+FROM "shares"
+WHERE
+  NOT "v" IS NULL
+GROUP BY
+  "v"
+ORDER BY
+  "row_count" DESC NULLS LAST;
+
+-- skewness of "disease": in how many classes has some value a share above 0.5?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "tops" AS (
+  SELECT
+    SUM("y") AS "x",
+    MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) AS "top"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  COUNT(
+    CASE
+      WHEN CAST("top" AS DOUBLE) / CAST("x" AS DOUBLE) > CAST('0.500000001' AS DOUBLE)
+      THEN 1
+    END
+  ) AS "skewed_classes",
+  CAST(COALESCE(
+    SUM(
+      CASE
+        WHEN CAST("top" AS DOUBLE) / CAST("x" AS DOUBLE) > CAST('0.500000001' AS DOUBLE)
+        THEN "x"
+      END
+    ),
+    0
+  ) AS BIGINT) AS "skewed_rows"
+FROM "tops";
+
+-- t_closeness of "disease": how far does a class's distribution lie from the table's, at most? (Equal distance.)
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "valued" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+), "totals" AS (
+  SELECT
+    SUM("y") AS "n"
+  FROM "valued"
+), "shares" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    CAST("y" AS DOUBLE) / CAST(SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS DOUBLE) AS "p",
+    CAST(SUM("y") OVER (PARTITION BY "v") AS DOUBLE) / CAST("n" AS DOUBLE) AS "q"
+  FROM "valued"
+  CROSS JOIN "totals"
+), "distances" AS (
+  SELECT
+    SUM(CASE WHEN "p" > "q" THEN "p" - "q" ELSE CAST(0 AS DOUBLE) END) AS "distance"
+  FROM "shares"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MAX("distance") AS "t"
+FROM "distances";
+
+-- l_diversity of "salary": how many distinct values, and how many evenly spread ones, has the least diverse class?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "diversities" AS (
+  SELECT
+    COUNT("v") AS "l",
+    COALESCE(
+      EXP(
+        LN(CAST(SUM(CASE WHEN NOT "v" IS NULL THEN "y" END) AS DOUBLE)) - SUM(CASE WHEN NOT "v" IS NULL THEN CAST("y" AS DOUBLE) * LN(CAST("y" AS DOUBLE)) END) / CAST(SUM(CASE WHEN NOT "v" IS NULL THEN "y" END) AS DOUBLE)
+      ),
+      CAST(0 AS DOUBLE)
+    ) AS "e"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MIN("l") AS "distinct_l",
+  MIN("e") AS "entropy_l",
+  COUNT(*) AS "classes"
+FROM "diversities";
+
+-- recursive_diversity of "salary": above which c does recursive (c, 2)-diversity hold? NULL: for none.
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "placed" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y",
+    ROW_NUMBER() OVER (
+      PARTITION BY "g0", "g1", "g2"
+      ORDER BY CASE WHEN "v" IS NULL THEN 1 ELSE 0 END, "y" DESC NULLS LAST
+    ) AS "place"
+  FROM "counts"
+), "rests" AS (
+  SELECT
+    MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) AS "top",
+    SUM(CASE WHEN NOT "v" IS NULL AND "place" >= 2 THEN "y" END) AS "rest"
+  FROM "placed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  CASE
+    WHEN COUNT(*) = COUNT("rest")
+    THEN MAX(CAST("top" AS DOUBLE) / CAST("rest" AS DOUBLE))
+  END AS "c"
+FROM "rests";
+
+-- homogeneity of "salary": in how many classes do all rows share one value, and how many would chance make?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "uniform" AS (
+  SELECT
+    SUM("y") AS "x",
+    CASE WHEN COUNT(*) = 1 AND COUNT("v") = 1 THEN 1 END AS "one"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+), "totals" AS (
+  SELECT
+    COUNT("one") AS "homogeneous_classes",
+    CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
+    MIN("x") AS "k",
+    SUM("x") AS "n"
+  FROM "uniform"
+), "domain" AS (
+  SELECT
+    LN(CAST(NULLIF(COUNT(DISTINCT "v"), 0) AS DOUBLE)) AS "log_values"
+  FROM "counts"
+)
+SELECT
+  "homogeneous_classes",
+  "homogeneous_rows",
+  CASE
+    WHEN CAST("k" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
+    THEN CAST(0 AS DOUBLE)
+    ELSE EXP(CAST(1 - "k" AS DOUBLE) * "log_values") * CAST("n" AS DOUBLE) / CAST("k" AS DOUBLE)
+  END AS "expected_classes"
+FROM "totals"
+CROSS JOIN "domain";
+
+-- alpha of "salary": which share of all rows has each value, and which share of a class at most?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "shares" AS (
+  SELECT
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
+  FROM "counts"
+), "totals" AS (
+  SELECT
+    SUM("y") AS "n"
+  FROM "counts"
+)
+SELECT
+  "v" AS "value",
+  CAST(SUM("y") AS BIGINT) AS "row_count",
+  CAST(SUM("y") AS DOUBLE) / CAST(MAX("n") AS DOUBLE) AS "frequency",
+  MAX(CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) AS "alpha"
+FROM "shares"
+CROSS JOIN "totals"
+WHERE
+  NOT "v" IS NULL
+GROUP BY
+  "v"
+ORDER BY
+  "row_count" DESC NULLS LAST;
+
+-- leakage of "salary": how sure of each value is one who knows a person's class: on average (alp), at most, and the difference?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "shares" AS (
+  SELECT
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
+  FROM "counts"
+)
+SELECT
+  "v" AS "value",
+  CAST(SUM("y") AS BIGINT) AS "row_count",
+  SUM(CAST("y" AS DOUBLE) * CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) / CAST(SUM("y") AS DOUBLE) AS "alp",
+  MAX(CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) AS "highest_lp",
+  MAX(CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) - SUM(CAST("y" AS DOUBLE) * CAST("y" AS DOUBLE) / CAST("x" AS DOUBLE)) / CAST(SUM("y") AS DOUBLE) AS "dif"
+FROM "shares"
+WHERE
+  NOT "v" IS NULL
+GROUP BY
+  "v"
+ORDER BY
+  "row_count" DESC NULLS LAST;
+
+-- skewness of "salary": in how many classes has some value a share above 0.5?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "tops" AS (
+  SELECT
+    SUM("y") AS "x",
+    MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) AS "top"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  COUNT(
+    CASE
+      WHEN CAST("top" AS DOUBLE) / CAST("x" AS DOUBLE) > CAST('0.500000001' AS DOUBLE)
+      THEN 1
+    END
+  ) AS "skewed_classes",
+  CAST(COALESCE(
+    SUM(
+      CASE
+        WHEN CAST("top" AS DOUBLE) / CAST("x" AS DOUBLE) > CAST('0.500000001' AS DOUBLE)
+        THEN "x"
+      END
+    ),
+    0
+  ) AS BIGINT) AS "skewed_rows"
+FROM "tops";
+
+-- t_closeness of "salary": how far does a class's distribution lie from the table's, at most? (Ordered distance; it joins every class with every distinct value.)
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "valued" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+), "totals" AS (
+  SELECT
+    SUM("y") AS "n"
+  FROM "valued"
+), "domain" AS (
+  SELECT
+    "v",
+    CAST(SUM("y") AS DOUBLE) / CAST(MAX("n") AS DOUBLE) AS "q"
+  FROM "valued"
+  CROSS JOIN "totals"
+  GROUP BY
+    "v"
+), "cells" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    SUM("y") AS "y",
+    SUM("q") AS "q"
+  FROM (
+    SELECT
+      "g0",
+      "g1",
+      "g2",
+      "v",
+      "y",
+      CAST(0 AS DOUBLE) AS "q"
+    FROM "valued"
+    UNION ALL
+    SELECT
+      "g0",
+      "g1",
+      "g2",
+      "v",
+      CAST(0 AS BIGINT) AS "y",
+      "q"
+    FROM (
+      SELECT
+        "g0",
+        "g1",
+        "g2"
+      FROM "valued"
+      GROUP BY
+        "g0",
+        "g1",
+        "g2"
+    ) AS "classes"
+    CROSS JOIN "domain"
+  ) AS "united"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "gaps" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    CAST("y" AS DOUBLE) / CAST(SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS DOUBLE) - "q" AS "gap"
+  FROM "cells"
+), "running" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    ABS(SUM("gap") OVER (PARTITION BY "g0", "g1", "g2" ORDER BY "v" NULLS FIRST)) AS "moved"
+  FROM "gaps"
+), "distances" AS (
+  SELECT
+    SUM("moved") / CAST(CASE WHEN COUNT(*) > 1 THEN COUNT(*) - 1 ELSE 1 END AS DOUBLE) AS "distance"
+  FROM "running"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MAX("distance") AS "t"
+FROM "distances";

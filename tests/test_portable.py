@@ -1,0 +1,405 @@
+"""The metrics as plain SELECTs: their text per dialect, and their figures on DuckDB and on PostgreSQL."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import pwd
+import random
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+import sqlglot
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from duckanon.engine.names import quoted
+from duckanon.errors import PolicyError
+from duckanon.portable import DIALECTS, Metric, metric_queries, metrics_script
+from tests import reference
+from tests.conftest import ROOT
+
+GOLDEN = Path(__file__).parent / "golden" / "metrics"
+FIXTURES = ROOT / "fixtures"
+
+Row = dict[str, Any]
+Figures = dict[str, list[Row]]
+
+
+# -- the text -----------------------------------------------------------------------------------------
+
+
+def clinic(dialect: str) -> str:
+    return metrics_script(
+        '"clinic"."patients"', ["age", "zip", "odd name"], ["disease", "salary"], dialect, numeric=frozenset({"salary"})
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_golden(dialect: str) -> None:
+    """A change of generated SQL shows in review; DUCKANON_UPDATE_GOLDEN=1 accepts it."""
+    path = GOLDEN / f"{dialect}.sql"
+    if os.environ.get("DUCKANON_UPDATE_GOLDEN") == "1":
+        path.write_text(clinic(dialect), encoding="utf-8")
+    assert clinic(dialect) == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_golden_files_parse_in_their_own_dialect(dialect: str) -> None:
+    parsed = sqlglot.parse((GOLDEN / f"{dialect}.sql").read_text(encoding="utf-8"), read=dialect)
+    per_table = ["k_anonymity", "class_sizes", "risk", "k_violations"]
+    per_column = ["l_diversity", "recursive_diversity", "homogeneity", "alpha", "leakage", "skewness", "t_closeness"]
+    metrics = metric_queries("t", ["a"], ["s"])
+    assert [metric.name for metric in metrics] == per_table + per_column
+    assert len([statement for statement in parsed if statement is not None]) == len(per_table) + 2 * len(per_column)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "where"),
+    [
+        ({"table": "two words"}, "table"),
+        ({"table": ""}, "table"),
+        ({"table": "a.b.c.d"}, "table"),
+        ({"qi": []}, "qi"),
+        ({"qi": ["age", "AGE"]}, "qi"),
+        ({"qi": [""]}, "qi"),
+        ({"sensitive": ["disease", "Disease"]}, "sensitive"),
+        ({"sensitive": ["Age"]}, "sensitive"),
+        ({"numeric": frozenset({"salary"})}, "numeric"),
+        ({"k": 0}, "k"),
+        ({"l": 0}, "l"),
+        ({"c": math.nan}, "c"),
+        ({"dialect": "cobol"}, "dialect"),
+    ],
+)
+def test_faults(arguments: dict[str, Any], where: str) -> None:
+    with pytest.raises(PolicyError) as raised:
+        metrics_script(**{"table": "t", "qi": ["age"], "sensitive": ["disease"], "dialect": "duckdb", **arguments})
+    assert [fault.where for fault in raised.value.faults] == [where]
+
+
+def test_faults_are_reported_together() -> None:
+    with pytest.raises(PolicyError, match="3 faults"):
+        metric_queries("two words", [], [], k=0)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_name_stays_a_name(dialect: str) -> None:
+    """Neither quotes nor line ends in a name end the identifier or the comment that they stand in."""
+    odd = 'a"`\'\n; DROP TABLE "t"; --'
+    script = metrics_script(quoted(odd), [odd], ["s\n; SELECT 1;"], dialect)
+    assert not [
+        line for line in script.splitlines() if line.startswith("; ") and "AS" not in line and "FROM" not in line
+    ]
+    statements = [statement for statement in sqlglot.parse(script, read=dialect) if statement is not None]
+    assert [type(statement) for statement in statements] == [sqlglot.exp.Select] * 11
+
+
+# -- the figures --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class People:
+    """A small table: quasi-identifiers, a text column and a column of numbers, by names that try to collide."""
+
+    name: str
+    qi: list[str]
+    sensitive: str
+    number: str
+    rows: list[tuple[Any, ...]]
+
+    def metrics(self, **thresholds: Any) -> list[Metric]:
+        """Every metric of both sensitive columns."""
+        numeric = frozenset({self.number})
+        return metric_queries(quoted(self.name), self.qi, [self.sensitive, self.number], numeric=numeric, **thresholds)
+
+    def statements(self) -> list[str]:
+        """What creates and fills the table, on any engine."""
+        types = [*("INTEGER" if place == 0 else "VARCHAR" for place in range(len(self.qi))), "VARCHAR", "INTEGER"]
+        columns = zip([*self.qi, self.sensitive, self.number], types, strict=True)
+        create = f"CREATE TABLE {quoted(self.name)} ({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
+        rows = ", ".join(f"({', '.join(map(sql_literal, row))})" for row in self.rows)
+        return [create, *([f"INSERT INTO {quoted(self.name)} VALUES {rows}"] if rows else [])]
+
+    def classes(self, place: int) -> list[list[Any]]:
+        """The values of a column, by class."""
+        found: dict[Any, list[Any]] = {}
+        for row in self.rows:
+            found.setdefault(row[: len(self.qi)], []).append(row[place])
+        return list(found.values())
+
+
+def sql_literal(value: Any) -> str:
+    return "NULL" if value is None else str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+
+
+NAMES = ["age", "zip", "odd name", "g0", "g1", "v", "x", "y", "n", "value", "class_size", "k", "q", "Größe", 'quo"te']
+
+
+@st.composite
+def people(draw: st.DrawFn) -> People:
+    """Up to 14 rows of few distinct values, so that classes meet; NULL everywhere."""
+    width = draw(st.integers(1, 3))
+    names = draw(st.lists(st.sampled_from(NAMES), min_size=width + 2, max_size=width + 2, unique=True))
+    texts = st.sampled_from(["flu", "HIV", "", "Ärger", None])
+    row = st.tuples(
+        st.sampled_from([1, 2, None]), *[st.sampled_from(["a", "b", None])] * (width - 1), texts,
+        st.sampled_from([-5, 0, 10, 1000, None]),
+    )  # fmt: skip
+    table = draw(st.sampled_from(["people", "renamed", "counts", "sizes", "odd table", "v"]))
+    return People(table, names[:width], names[width], names[width + 1], draw(st.lists(row, max_size=14)))
+
+
+def on_duckdb(table: People, metrics: Sequence[Metric]) -> list[list[Row]]:
+    with duckdb.connect() as connection:
+        for statement in table.statements():
+            connection.execute(statement)
+        return [fetched(connection, metric.query.sql("duckdb", identify=True)) for metric in metrics]
+
+
+def fetched(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[object] = ()) -> list[Row]:
+    cursor = connection.execute(query, parameters)
+    names = [column[0] for column in cursor.description or ()]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def same(found: list[Row], expected: list[Row]) -> None:
+    """The same columns and rows, in any order, figures to 1e-9."""
+    assert [list(row) for row in found[:1]] == [list(row) for row in expected[:1]]
+    assert len(found) == len(expected)
+    for one, other in zip(sorted(found, key=first), sorted(expected, key=first), strict=True):
+        assert one == {name: close(value) for name, value in other.items()}
+
+
+def first(row: Row) -> str:
+    return str(next(iter(row.values())))
+
+
+def close(value: Any) -> Any:
+    return pytest.approx(value, abs=1e-9, rel=1e-9) if isinstance(value, float) else value
+
+
+MACROS = (ROOT / "sql" / "macros.sql").read_text(encoding="utf-8")
+K, L, C = 3, 2, 0.4
+
+
+@settings(max_examples=60, deadline=None)
+@given(people())
+def test_duckdb_agrees_with_the_macros(table: People) -> None:
+    metrics = table.metrics(k=K, l=L, c=C)
+    with duckdb.connect() as connection:
+        connection.execute(MACROS)
+        for statement in table.statements():
+            connection.execute(statement)
+        for metric in metrics:
+            found = fetched(connection, metric.query.sql("duckdb", identify=True))
+            same(found, by_macro(connection, table, metric))
+
+
+def by_macro(connection: duckdb.DuckDBPyConnection, table: People, metric: Metric) -> list[Row]:
+    """The macro of the metric's name. Its k_violations show the classes; the portable ones only count them."""
+    thresholds = {"risk": "k", "k_violations": "k", "recursive_diversity": "l", "skewness": "c"}
+    named = {"k": K, "l": L, "c": C}
+    given = [quoted(table.name), table.qi, *([metric.column] if metric.column else [])]
+    marks = ["?"] * len(given)
+    if (threshold := thresholds.get(metric.name)) is not None:
+        given.append(named[threshold])
+        marks.append(f"{threshold} := ?")
+    call = f"duckanon.{metric.name}({', '.join(marks)})"
+    if metric.name == "k_violations":
+        sizes = "class_size, COUNT(*) AS classes, SUM(class_size)::BIGINT AS row_count"
+        return fetched(connection, f"SELECT {sizes} FROM {call} GROUP BY class_size", given)
+    return fetched(connection, f"FROM {call}", given)
+
+
+@settings(max_examples=150, deadline=None)
+@given(people())
+def test_duckdb_agrees_with_the_definitions(table: People) -> None:
+    metrics = table.metrics(k=K, l=L, c=C)
+    for metric, found in zip(metrics, on_duckdb(table, metrics), strict=True):
+        same(found, defined(table, metric))
+
+
+def defined(table: People, metric: Metric) -> list[Row]:
+    """The metric in plain Python, from the definitions of the models."""
+    place = len(table.qi) + (metric.column == table.number)
+    classes = table.classes(place)
+    if metric.column is None:
+        return of_sizes(metric.name, [len(members) for members in classes])
+    if metric.name in {"alpha", "leakage"}:
+        values = Counter(reference.known([value for members in classes for value in members]))
+        return [of_value(metric.name, classes, value, rows) for value, rows in values.items()]
+    return [of_column(metric.name, classes)]
+
+
+def of_sizes(name: str, sizes: list[int]) -> list[Row]:
+    n, unique = sum(sizes), sizes.count(1)
+    if name == "k_anonymity":
+        average = n / len(sizes) if sizes else None
+        return [dict(k=min(sizes, default=None), classes=len(sizes), row_count=n, unique_rows=unique,
+                     average_class_size=average)]  # fmt: skip
+    if name == "risk":
+        highest, average = (1 / min(sizes), len(sizes) / n) if sizes else (None, None)
+        at_risk = sum(size for size in sizes if size < K)
+        return [dict(highest_risk=highest, average_risk=average, rows_at_risk=at_risk, unique_rows=unique)]
+    histogram = sorted(Counter(size for size in sizes if name == "class_sizes" or size < K).items())
+    return [dict(class_size=size, classes=times, row_count=size * times) for size, times in histogram]
+
+
+def of_value(name: str, classes: list[list[Any]], value: Any, rows: int) -> Row:
+    alp, dif = reference.leakage(classes, value)
+    if name == "leakage":
+        return dict(value=value, row_count=rows, alp=alp, highest_lp=alp + dif, dif=dif)
+    return dict(value=value, row_count=rows, frequency=rows / sum(map(len, classes)), alpha=alp + dif)
+
+
+def of_column(name: str, classes: list[list[Any]]) -> Row:
+    everyone = [value for members in classes for value in members]
+    if name == "l_diversity":
+        distinct = min(map(reference.distinct_l, classes), default=None)
+        return dict(distinct_l=distinct, entropy_l=min(map(reference.entropy_l, classes), default=None),
+                    classes=len(classes))  # fmt: skip
+    if name == "recursive_diversity":
+        least = max((reference.recursive_c(members, L) for members in classes), default=math.inf)
+        return dict(c=None if math.isinf(least) else least)
+    if name == "homogeneity":
+        uniform = [members for members in classes if len(set(members)) == 1 and members[0] is not None]
+        return dict(homogeneous_classes=len(uniform), homogeneous_rows=sum(map(len, uniform)),
+                    expected_classes=expected_classes(classes))  # fmt: skip
+    if name == "skewness":
+        over = [m for m in classes if reference.highest_share(m, lambda _: True) > C + reference.TOLERANCE]
+        return dict(skewed_classes=len(over), skewed_rows=sum(map(len, over)))
+    return dict(t=max((reference.closeness(members, everyone) for members in classes), default=None))
+
+
+def expected_classes(classes: list[list[Any]]) -> float | None:
+    """mohapatra eq. 1 with the k and the number of values that the table has."""
+    k = min(map(len, classes), default=0)
+    values = {value for members in classes for value in reference.known(members)}
+    return len(values) / len(values) ** k * sum(map(len, classes)) / k if values else None
+
+
+def test_the_papers_figures() -> None:
+    """mohapatra table 2: k = 4, α = 0.5 for each disease, SE = 1/9. han table 1: 4 homogeneous rows."""
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE m AS FROM '{FIXTURES}/mohapatra_table2.csv'")
+        connection.execute(f"CREATE TABLE h AS FROM '{FIXTURES}/han_table1.csv'")
+        m = figures(connection, metric_queries("m", ["pid", "state", "age"], ["disease"]))
+        h = figures(connection, metric_queries("h", ["zip_code", "age", "nationality"], ["condition"]))
+    assert m["k_anonymity"][0]["k"] == 4
+    assert [row["alpha"] for row in m["alpha"]] == [0.5, 0.5, 0.5]
+    same(m["homogeneity"], [dict(homogeneous_classes=0, homogeneous_rows=0, expected_classes=1 / 9)])
+    assert (h["k_anonymity"][0]["k"], h["homogeneity"][0]["homogeneous_rows"]) == (4, 4)
+
+
+def figures(connection: duckdb.DuckDBPyConnection, metrics: Sequence[Metric]) -> Figures:
+    return {metric.name: fetched(connection, metric.query.sql("duckdb", identify=True)) for metric in metrics}
+
+
+# -- PostgreSQL ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Server:
+    """A PostgreSQL of our own, asked through psql."""
+
+    psql: str
+    socket: Path
+
+    def ask(self, table: People, metrics: Sequence[Metric]) -> list[list[Row]]:
+        """Everything in one session and one transaction that is not kept."""
+        between = "\n\\echo ----\n"
+        queries = [metric.query.sql("postgres", identify=True) + ";" for metric in metrics]
+        script = "".join(f"{statement};\n" for statement in ["BEGIN", *table.statements()]) + between.join(queries)
+        told = subprocess.run(
+            [self.psql, "-X", "-q", "--csv", "-P", "null=NULL", "-v", "ON_ERROR_STOP=1",
+             "-h", str(self.socket), "-U", "duckanon", "-d", "postgres"],
+            input=script, capture_output=True, text=True, encoding="utf-8", check=False,
+        )  # fmt: skip
+        assert told.returncode == 0, told.stderr
+        return [list(csv.DictReader(part.splitlines())) for part in told.stdout.split("----\n")]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    """A server in a temporary folder, on a unix socket only, by a user that is not root; skipped where none starts."""
+    found = [*map(Path, filter(None, [shutil.which("pg_ctl")])), *Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")]
+    psql = shutil.which("psql")
+    if not found or psql is None:
+        pytest.skip("PostgreSQL is not installed")
+    programs = found[-1].parent
+    with tempfile.TemporaryDirectory(prefix="duckanon") as name:
+        folder = Path(name)
+        user = unprivileged(folder)
+
+        def run(program: str, *arguments: str) -> None:
+            command = [str(programs / program), "-D", str(folder / "data"), *arguments]
+            subprocess.run(command, check=True, cwd=folder, timeout=60, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, **user)  # fmt: skip
+
+        try:
+            run("initdb", "-U", "duckanon", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+            options = f"-k {folder} -c listen_addresses= -c fsync=off"
+            run("pg_ctl", "start", "-w", "-l", str(folder / "log"), "-o", options)
+        except (subprocess.SubprocessError, OSError) as refused:
+            pytest.skip(f"PostgreSQL does not start: {refused}")
+        try:
+            yield Server(psql, folder)
+        finally:
+            run("pg_ctl", "stop", "-w", "-m", "immediate")
+
+
+def unprivileged(folder: Path) -> dict[str, Any]:
+    """Who runs the server: PostgreSQL refuses root."""
+    if os.geteuid() != 0:
+        return {}
+    users = {entry.pw_name: entry for entry in pwd.getpwall()}
+    user = users.get("postgres") or users.get("nobody")
+    if user is None:
+        pytest.skip("only root is there to run PostgreSQL")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def random_people(seed: int) -> People:
+    """More rows than the property tests have; the same for the same seed."""
+    chance = random.Random(seed)
+    names = chance.sample(NAMES, 5)
+    rows = [
+        (chance.choice([1, 2, 3, None]), chance.choice(["a", "B", None]), chance.choice(["x", "", None]),
+         chance.choice(["flu", "HIV", "Ärger", "it's", "", None]), chance.choice([-5, 0, 10, 1000, None]))
+        for _ in range(chance.choice([0, 1, 5, 60, 400]))
+    ]  # fmt: skip
+    return People(chance.choice(["people", "renamed", "counts", "odd table"]), names[:3], names[3], names[4], rows)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_postgresql_agrees_with_duckdb(postgres: Server, seed: int) -> None:
+    table = random_people(seed)
+    metrics = table.metrics(k=K, l=L, c=C)
+    for metric, found, expected in zip(metrics, postgres.ask(table, metrics), on_duckdb(table, metrics), strict=True):
+        same([typed(row, expected) for row in found], expected)
+        assert metric.name
+
+
+def typed(row: Row, like: list[Row]) -> Row:
+    """The text of a CSV row as the types that DuckDB gave; a column of floats may hold NULL in some rows."""
+    kinds = {name: {type(other[name]) for other in like} - {type(None)} for name in row}
+    return {name: None if text == "NULL" else (*kinds[name], str)[0](text) for name, text in row.items()}
+
+
+def test_a_large_class_is_no_underflow(postgres: Server) -> None:
+    """K^(1-k) of 3 values and a class of 3000 is far below the least double."""
+    table = People("people", ["age"], "disease", "salary", [(1, "abc"[i % 3], i % 3) for i in range(3000)])
+    metrics = [metric for metric in table.metrics() if metric.name == "homogeneity"]
+    for found in postgres.ask(table, metrics):
+        assert [row["expected_classes"] for row in found] == ["0"]
