@@ -47,6 +47,10 @@ class Measurement:
     table_findings: tuple[Finding, ...] | None  # None: not asked, the budget is broken already
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (*self.class_findings, *(self.table_findings or ()))
+
+    @property
     def released_rows(self) -> int:
         return self.rows - self.failing_rows
 

@@ -22,6 +22,8 @@ def summary(result: Result) -> str:
         lines += ["", *_constraints(result.constraints, title)]
     if result.privacy:
         lines += ["", *_risk(result)]
+    if result.effort:
+        lines += ["", _effort(result.effort)]
     if result.utility and result.levels:
         lines += ["", _utility(result.utility)]
     lines += [f"warning: {warning}" for warning in result.warnings]
@@ -97,6 +99,13 @@ def _figure(key: str, figure: Any) -> str:
     if figure is None:
         return "–"
     return f"{figure:,}" if key == "k" else f"{figure:.2%}"
+
+
+def _effort(effort: dict[str, Any]) -> str:
+    measured = f"  searched  {effort['measured']:,} of {effort['nodes']:,} nodes measured"
+    if not effort["proven"]:
+        return f"{measured}; stopped at the limit: not proven best"
+    return f"{measured}: no node is better"
 
 
 def _utility(utility: dict[str, Any]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
-from duckanon.measure import Finding, Measurement
+from duckanon.measure import Finding
+from duckanon.search import Step
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Result:
     before: dict[str, Any] | None = None  # risk of the source as it is
     descriptions: dict[str, str] = field(default_factory=dict)  # what each level does, in words
     dry_run: bool = False
+    effort: dict[str, Any] | None = None  # of the optimal search: nodes there were, measured, pruned
 
     @property
     def good(self) -> bool:
@@ -58,6 +60,8 @@ class Result:
                 "dry_run": self.dry_run,
                 "before": self.before,
             }
+        if self.effort is not None:
+            document["search"] = self.effort
         document |= {"seconds": self.seconds, "warnings": list(self.warnings)}
         if self.reasons:
             document["reasons"] = list(self.reasons)
@@ -81,11 +85,11 @@ def named_levels(hierarchies: tuple[Hierarchy, ...], node: Node) -> dict[str, in
     return {h.column.name: level for h, level in zip(hierarchies, node, strict=True)}
 
 
-def step_json(hierarchies: tuple[Hierarchy, ...], measured: Measurement, budget: int) -> dict[str, Any]:
+def step_json(hierarchies: tuple[Hierarchy, ...], step: Step) -> dict[str, Any]:
     return {
-        "levels": named_levels(hierarchies, measured.node),
-        "failing_rows": measured.failing_rows,
-        "holds": measured.holds(budget),
+        "levels": named_levels(hierarchies, step.node),
+        "failing_rows": step.failing_rows,
+        "holds": step.holds,
     }
 
 

@@ -14,7 +14,7 @@ from duckanon import feasibility
 from duckanon.census import Census, released_value, take_census
 from duckanon.engine import Engine, Relation
 from duckanon.expressions import column, sql
-from duckanon.lattice import Lattice, Node
+from duckanon.lattice import Node
 from duckanon.measure import Measurement, Measurer
 from duckanon.policy import Policy
 from duckanon.release import released_rows
@@ -22,9 +22,7 @@ from duckanon.release.targets import RelationTarget, Target, mark_of, open_targe
 from duckanon.release.view import guarded_view
 from duckanon.result import Result, named_levels, step_json
 from duckanon.scratch import Scratch
-from duckanon.search import Choice, Walk, walk
-from duckanon.search.datafly import most_values
-from duckanon.search.greedy import least_loss
+from duckanon.search import Found, search
 from duckanon.source import BoundSource, bind_source, define_source
 from duckanon.utility import utility_of
 from duckanon.verify import Audit, Audited, audit
@@ -86,9 +84,9 @@ class Run:
             return self.infeasible(census, None, tuple(reasons))
         with self.timed("search", "searching"):
             measurer = Measurer(policy, census)
-            found = search(policy, census, measurer, self.progress)
+            found = search(policy, census, measurer, self.seen)
         if found.answer is None:
-            return self.infeasible(census, found, tuple(_why(found.path[-1], policy.budget(census.rows))))
+            return self.infeasible(census, found, tuple(_why(found, policy.budget(census.rows))))
         with self.timed("release", "releasing"):
             good = good_classes(measurer, found.answer.node, self.scratch)
             self.mark = mark_of(policy, VERSION, named_levels(census.hierarchies, found.answer.node))
@@ -97,6 +95,9 @@ class Run:
         with self.timed("verify", "verifying"):
             audited = audit_release(policy, released, source, census, self.scratch)
         return self.finished(census, found, found.answer, audited, good, dry_run)
+
+    def seen(self, node: Node, failing_rows: int) -> None:
+        self.progress(f"searching: levels {node}, {failing_rows:,} rows fail")
 
     def release_query(self, census: Census, answer: Measurement, good: exp.Table, source: BoundSource) -> exp.Query:
         if self.policy.release.kind != "view":
@@ -119,7 +120,7 @@ class Run:
         self.seconds[part] = round(time.perf_counter() - start, 4)
 
     def finished(
-        self, census: Census, found: Walk, answer: Measurement, audited: Audit, good: exp.Table, dry_run: bool
+        self, census: Census, found: Found, answer: Measurement, audited: Audit, good: exp.Table, dry_run: bool
     ) -> Result:
         policy, holds = self.policy, audited.holds
         suppressed = census.rows - audited.rows
@@ -144,9 +145,8 @@ class Run:
             dry_run=dry_run,
         )
 
-    def infeasible(self, census: Census, found: Walk | None, reasons: tuple[str, ...]) -> Result:
-        last = found.path[-1] if found else None
-        findings = (*last.class_findings, *(last.table_findings or ())) if last else ()
+    def infeasible(self, census: Census, found: Found | None, reasons: tuple[str, ...]) -> Result:
+        findings = found.top.findings if found and found.top else ()
         return self.result(
             "infeasible",
             census,
@@ -161,36 +161,19 @@ class Run:
             reasons=reasons,
         )
 
-    def result(self, status: str, census: Census, found: Walk | None, **known: Any) -> Result:
-        budget = self.policy.budget(census.rows)
-        path = found.path if found else ()
+    def result(self, status: str, census: Census, found: Found | None, **known: Any) -> Result:
         return Result(
             status=status,
             name=self.policy.name,
             method=self.policy.search.method,
             heights={h.column.name: h.height for h in census.hierarchies},
-            path=tuple(step_json(census.hierarchies, measured, budget) for measured in path),
+            path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
             warnings=census.warnings,
-            before=_risk_before(path[0]) if path else None,
+            before=_risk_before(found.bottom) if found else None,
+            effort=found.effort if found else None,
             **known,
         )
-
-
-def search(policy: Policy, census: Census, measurer: Measurer, progress: Progress) -> Walk:
-    """Walk the lattice by the policy's method."""
-    lattice = Lattice(tuple(h.height for h in census.hierarchies))
-
-    def seen(measured: Measurement) -> None:
-        progress(f"searching: levels {measured.node}, {measured.failing_rows} rows fail")
-
-    return walk(lattice, measurer, policy.budget(census.rows), _choice(policy, census, lattice), seen)
-
-
-def _choice(policy: Policy, census: Census, lattice: Lattice) -> Choice:
-    if policy.search.method == "datafly":
-        return most_values(lattice, census.hierarchies)
-    return least_loss(lattice, census.hierarchies, policy.search.weighting)
 
 
 def good_classes(measurer: Measurer, node: Node, scratch: Scratch) -> exp.Table:
@@ -212,9 +195,14 @@ def audit_release(policy: Policy, released: Relation, source: BoundSource, censu
     return audit(policy.k, released, [h.column.name for h in census.hierarchies], audited, scratch)
 
 
-def _why(top: Measurement, budget: int) -> Iterator[str]:
+def _why(found: Found, budget: int) -> Iterator[str]:
     """Which constraints fail even at the top of the lattice, and by how much."""
-    for finding in (*top.class_findings, *(top.table_findings or ())):
+    if found.effort is not None and not found.effort["proven"]:
+        yield f"none of the {found.effort['measured']:,} nodes measured within the limits of the search holds"
+        return
+    top = found.top
+    assert top is not None
+    for finding in top.findings:
         constraint = finding.constraint
         if not finding.holds:
             of = f" of {constraint.column}" if constraint.column else ""

@@ -15,8 +15,9 @@ from duckanon.policy import Policy
 from duckanon.release import released_rows
 from duckanon.release.view import guarded_view
 from duckanon.result import named_levels
-from duckanon.run import good_classes, search
+from duckanon.run import good_classes
 from duckanon.scratch import Scratch
+from duckanon.search import search
 from duckanon.source import BoundSource, bind_source
 
 Statement = exp.Expr | str
@@ -63,7 +64,7 @@ def _given(levels: str, census: Census) -> Node:
 
 
 def _found(policy: Policy, census: Census, measurer: Measurer) -> Node:
-    found = search(policy, census, measurer, lambda _: None)
+    found = search(policy, census, measurer, lambda *_: None)
     if found.answer is None:
         raise PolicyError([Fault("policy", "no node of the lattice holds", "choose one with --levels")], policy.file)
     return found.answer.node

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -37,6 +38,7 @@ class Kind(Protocol):
 
     @property
     def height(self) -> int: ...
+    def knows(self, value: Value) -> bool: ...
     def label(self, value: Value, level: int) -> str: ...
     def top(self, values: Sequence[Value]) -> str: ...
 
@@ -46,6 +48,9 @@ class Flat:
     """The value, then the top."""
 
     height: int = 1
+
+    def knows(self, value: Value) -> bool:
+        return True
 
     def label(self, value: Value, level: int) -> str:
         raise AssertionError("nothing lies between the value and the top")
@@ -64,6 +69,9 @@ class Listed:
     def height(self) -> int:
         return len(next(iter(self.parents.values())))
 
+    def knows(self, value: Value) -> bool:
+        return text(value) in self.parents
+
     def label(self, value: Value, level: int) -> str:
         return self.parents[text(value)][level - 1]
 
@@ -80,6 +88,9 @@ class Mask:
     @property
     def height(self) -> int:
         return len(self.kept) + (self.kept[-1] > 0)
+
+    def knows(self, value: Value) -> bool:
+        return True
 
     def label(self, value: Value, level: int) -> str:
         kept = text(value)[: self.kept[level - 1]]
@@ -101,9 +112,17 @@ class Dates:
     def height(self) -> int:
         return len(self.units) + 1
 
+    def knows(self, value: Value) -> bool:
+        with suppress(ValueError):
+            return bool(self._date(value))
+        return False
+
     def label(self, value: Value, level: int) -> str:
-        day = value if isinstance(value, date) else date.fromisoformat(text(value))
-        return CALENDAR[self.units[level - 1]](day)
+        return CALENDAR[self.units[level - 1]](self._date(value))
+
+    @staticmethod
+    def _date(value: Value) -> date:
+        return value if isinstance(value, date) else date.fromisoformat(text(value))
 
     def top(self, values: Sequence[Value]) -> str:
         return "*"
@@ -130,6 +149,9 @@ class Intervals:
     @property
     def height(self) -> int:
         return len(self.widths) + 1
+
+    def knows(self, value: Value) -> bool:
+        return isinstance(value, date) or number(value).is_finite()
 
     def label(self, value: Value, level: int) -> str:
         width = self.widths[level - 1]
@@ -172,6 +194,10 @@ class Hierarchy:
         if level == self.height:
             return self.top
         return value if value is None or level == 0 else self.kind.label(value, level)
+
+    def knows(self, value: Value, level: int) -> bool:
+        """Whether a value can be shown at a level: later rows of a source may bring values that the kind cannot place."""
+        return value is None or level in (0, self.height) or self.kind.knows(value)
 
     @cached_property
     def top(self) -> str:
@@ -551,8 +577,10 @@ class Problem:
 
     def classes(self, node: Node) -> dict[Label, list[Row]]:
         found: dict[Label, list[Row]] = defaultdict(list)
+        pairs = list(zip(self.hierarchies, node, strict=True))
         for row in self.rows:
-            found[self.label(row, node)].append(row)
+            if all(h.knows(row[h.column], level) for h, level in pairs):
+                found[self.label(row, node)].append(row)
         return dict(found)
 
     @cached_property

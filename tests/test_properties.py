@@ -147,7 +147,8 @@ def intervals(draw: st.DrawFn) -> Generalized:
         widths.append(widths[-1] * factor)
     origin = unit * draw(st.integers(-3, 3))
     kind = ref.Intervals(tuple(widths), origin)
-    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    never = (math.inf, -math.inf) if of == "DOUBLE" else ()
+    column = Column(type_, draw(domain(values)), draw(domain(values)) + never)
     return Generalized(column, kind, {"intervals": widths, "origin": origin})
 
 
@@ -167,7 +168,7 @@ def calendars(draw: st.DrawFn) -> Generalized:
         units = ["week"]
     column = Column("DATE", draw(domain(DATES)), draw(domain(DATES)))
     if draw(st.booleans()):
-        column = Column("VARCHAR", tuple(map(str, column.values)), tuple(map(str, column.later)))
+        column = Column("VARCHAR", tuple(map(str, column.values)), (*map(str, column.later), "soon"))
     return Generalized(column, ref.Dates(tuple(units)), {"dates": units})
 
 

@@ -99,7 +99,7 @@ class DuckDB:
     def execute(self, statement: exp.Expr, note: str = "") -> None:
         self._run(statement, note)
 
-    def fetch(self, query: exp.Expr, note: str = "") -> list[tuple[Any, ...]]:
+    def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         return self._run(query, note).fetchall()
 
     def _run(self, statement: exp.Expr | str, note: str = "") -> duckdb.DuckDBPyConnection:

@@ -124,6 +124,8 @@ class Search:
     method: str = "greedy"
     loss: str = "ncp"
     weighting: str = "importance"
+    time_limit: float | None = None  # seconds, for optimal
+    nodes: int | None = None  # nodes measured at most, for optimal
 
 
 @dataclass(frozen=True)

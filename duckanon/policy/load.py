@@ -28,7 +28,7 @@ from duckanon.policy import (
 from duckanon.policy.reader import Section, is_number, number, one_of, shown, text, texts, whole
 from duckanon.policy.sensitive import read_sensitive
 
-METHODS = ("greedy", "datafly")
+METHODS = ("greedy", "optimal", "datafly")
 LOSSES = ("ncp", "precision", "discernibility")
 # Which calendar unit nests in which: a week lies in no month.
 NESTS_IN = {
@@ -185,8 +185,10 @@ def _search(section: Section) -> Search:
     method = section.get("method", one_of(*METHODS), "greedy")
     loss = section.get("loss", one_of(*LOSSES), "ncp")
     weighting = section.get("weighting", one_of("importance", "printed"), "importance")
+    time_limit = section.get("time_limit", number(above=0))
+    nodes = section.get("nodes", whole(1))
     section.finish()
-    return Search(method, loss, weighting)
+    return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes)
 
 
 def _release(section: Section) -> Release:

@@ -4,35 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+from duckanon.census import Census
 from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
+from duckanon.policy import Policy
+
+Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
 
 
 @dataclass(frozen=True)
-class Walk:
-    """The nodes that were measured, in order; `answer` is the last of them if it holds."""
+class Step:
+    """A node on the path of a search."""
 
-    path: tuple[Measurement, ...]
+    node: Node
+    failing_rows: int
+    holds: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search went and what it found; without an answer `top` says why even the top node does not hold."""
+
+    path: tuple[Step, ...]
+    bottom: Measurement
     answer: Measurement | None
+    top: Measurement | None = None
+    effort: dict[str, Any] | None = None
 
 
-# Chooses, of the attributes that can still be generalized, the one to generalize by one level.
-Choice = Callable[[Node], int]
+def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Found:
+    """Walk the lattice by the policy's method."""
+    from duckanon.search.datafly import most_values
+    from duckanon.search.greedy import least_loss
+    from duckanon.search.optimal import find_optimal
+    from duckanon.search.walk import walk
 
-
-def walk(
-    lattice: Lattice, measurer: Measurer, budget: int, choose: Choice, seen: Callable[[Measurement], None]
-) -> Walk:
-    """From the bottom node upwards, one attribute and one level at a time, until a node holds or the top fails."""
-    path: list[Measurement] = []
-    node = lattice.bottom
-    while True:
-        measured = measurer.measure(node, budget)
-        path.append(measured)
-        seen(measured)
-        if measured.holds(budget):
-            return Walk(tuple(path), measured)
-        if node == lattice.top:
-            return Walk(tuple(path), None)
-        node = lattice.raised(node, choose(node))
+    lattice = Lattice(tuple(h.height for h in census.hierarchies))
+    if policy.search.method == "optimal":
+        return find_optimal(policy, lattice, measurer, seen)
+    if policy.search.method == "datafly":
+        choose = most_values(lattice, census.hierarchies)
+    else:
+        choose = least_loss(lattice, census.hierarchies, policy.search.weighting)
+    return walk(lattice, measurer, policy.budget(census.rows), choose, seen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Lattice, Node
-from duckanon.search import Choice
+from duckanon.search.walk import Choice
 
 
 def most_values(lattice: Lattice, hierarchies: tuple[Hierarchy, ...]) -> Choice:

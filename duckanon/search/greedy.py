@@ -6,7 +6,7 @@ import math
 
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Lattice, Node
-from duckanon.search import Choice
+from duckanon.search.walk import Choice
 
 _TIE = 1e-9  # relative
 
