@@ -20,6 +20,7 @@ from duckanon.search.greedy import weight
 class Utility:
     precision: float
     ncp: float
+    weighted_ncp: float  # the same, each column weighted by its importance
     discernibility: int
     average_class_size: float | None
     normalized_class_size: float | None
@@ -36,11 +37,14 @@ def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.
     cells = rows * len(census.hierarchies)
     pairs = list(zip(census.hierarchies, node, strict=True))
     generalized = released * sum(level / h.height for h, level in pairs) + suppressed * len(pairs)
-    covered = sum(_ncp(census, h, level, good, released) for h, level in pairs) + suppressed * len(pairs)
+    covered = [_ncp(census, h, level, good, released) + suppressed for h, level in pairs]
+    weights = [h.importance for h, _ in pairs]
+    weighted = sum(weight * cost for weight, cost in zip(weights, covered, strict=True))
     average = released / measured.released_classes if measured.released_classes else None
     return Utility(
         precision=1 - generalized / cells,
-        ncp=covered / cells,
+        ncp=sum(covered) / cells,
+        weighted_ncp=weighted / (rows * sum(weights)),
         discernibility=measured.squares + suppressed * rows,
         average_class_size=average,
         normalized_class_size=average / policy.k if average is not None else None,

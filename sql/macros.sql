@@ -1,11 +1,501 @@
+-- duckanon: privacy metrics of any table, as DuckDB table macros.
+--
+--   Load     .read sql/macros.sql          (DuckDB command line; no extension and no Python needed)
+--   Use      FROM duckanon.k_anonymity('patients', ['age', 'zip']);
+--            FROM duckanon.leakage('clinic.patients', ['age', 'zip'], 'disease');
+--   Help     SELECT function_name, parameters, comment FROM duckdb_functions() WHERE schema_name = 'duckanon';
+--
+-- Words. A class is the set of rows that share the values of all quasi-identifiers. In class i, x_i counts the
+-- rows and y_i the rows with sensitive value s; y is the sum of the y_i, n the number of rows of the table.
+--
+-- Parameters
+--   tbl        a table or view, as a string, spelled as in SQL: 'patients', 'clinic.patients', '"odd name"'
+--   qi         the quasi-identifiers: a list with one or more column names, in any letter case, unquoted
+--   sensitive  one column name; it cannot also be a quasi-identifier
+--   A table or column that is not there, an empty qi, a sensitive column among the qi, and a NULL threshold are
+--   errors. Naming a quasi-identifier twice changes nothing.
+--
+-- NULL
+--   A NULL quasi-identifier is a value like any other: rows with NULL form classes of their own.
+--   A NULL sensitive value counts in x_i and n, is never a distinct value, and needs no protection: no row is
+--   reported for it. Entropy and t are taken over the non-NULL values.
+--
+-- Output
+--   Counts are BIGINT, shares and measures DOUBLE. A measure of one row returns one row for an empty table too,
+--   with counts of 0 and NULL where there is nothing to measure. Where the quasi-identifiers are returned, they
+--   come in the order of the table. Should one of them have the name of an output column, both are returned, and
+--   the later one in the row gets the suffix _1, as everywhere in DuckDB (class_size, class_size_1).
+--   No figure depends on the order of the rows or on the number of threads: what is summed is an integer or a
+--   decimal. Figures are compared with thresholds with a tolerance of 1e-9.
+--
+-- How the macros are written
+--   * Each is self-contained, so that a copy works from any attached catalog.
+--   * The parameters are checked inside query_table(CASE ... error(...) ... ELSE tbl END), while the query is
+--     bound: an empty table cannot hide a mistake, and the check costs nothing.
+--   * COLUMNS(list) raises on a missing column. COLUMNS('text') would be a regular expression: it only ever meets
+--     the names made here. Quasi-identifiers become q_<name> and the sensitive column s, so that no name of the
+--     user's can be mistaken for one of ours.
+--   * census: rows per class and value. From it, a measure of classes takes one more GROUP BY. A measure of values
+--     needs x_i next to each y_i: every class carries its (value, y) pairs in lists and unnests them, which is
+--     cheaper than joining the census with its own totals. Values are numbered so that lists and keys stay small.
+
 CREATE SCHEMA IF NOT EXISTS duckanon;
-CREATE OR REPLACE MACRO duckanon.k_anonymity(tbl, qi) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, count(*) n FROM query_table(tbl) GROUP BY ALL) SELECT min(n) k, count(*) classes, coalesce(sum(n),0)::BIGINT row_count, count(*) filter (n=1) unique_rows, avg(n) average_class_size FROM c;
-CREATE OR REPLACE MACRO duckanon.risk(tbl, qi, k := 5) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) kk, count(*) n FROM query_table(tbl) GROUP BY ALL) SELECT 1/min(n) highest_risk, count(*)/sum(n) average_risk, coalesce(sum(n) filter (n<k),0)::BIGINT rows_at_risk, count(*) filter (n=1) unique_rows FROM c;
-CREATE OR REPLACE MACRO duckanon.l_diversity(tbl, qi, sensitive) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, count(v) l, coalesce(exp(ln(sum(n) filter (v is not null)) - sum(n*ln(n)) filter (v is not null)/sum(n) filter (v is not null)),0) e FROM c GROUP BY k) SELECT min(l) distinct_l, min(e) entropy_l, count(*) classes FROM d;
-CREATE OR REPLACE MACRO duckanon.homogeneity(tbl, qi, sensitive) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, count(v) l, count(*) a, sum(n) n FROM c GROUP BY k) SELECT count(*) filter (l=1 and a=1) homogeneous_classes, coalesce(sum(n) filter (l=1 and a=1),0)::BIGINT homogeneous_rows FROM d;
-CREATE OR REPLACE MACRO duckanon.leakage(tbl, qi, sensitive) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, v, n, sum(n) over (partition by k) x FROM c) SELECT v AS value, sum(n)::BIGINT row_count, sum(n*n/x)/sum(n) alp, max(n/x) highest_lp, max(n/x)-sum(n*n/x)/sum(n) dif FROM d WHERE v IS NOT NULL GROUP BY v;
-CREATE OR REPLACE MACRO duckanon.alpha(tbl, qi, sensitive) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, v, n, sum(n) over (partition by k) x FROM c) SELECT v AS value, sum(n)::BIGINT row_count, max(n/x) alpha FROM d WHERE v IS NOT NULL GROUP BY v;
-CREATE OR REPLACE MACRO duckanon.value_diversity(tbl, qi, sensitive) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, v, n, count(v) over (partition by k) l FROM c) SELECT v AS value, sum(n)::BIGINT row_count, min(l) distinct_l FROM d WHERE v IS NOT NULL GROUP BY v;
-CREATE OR REPLACE MACRO duckanon.recursive_diversity(tbl, qi, sensitive, l := 2) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, n, row_number() over (partition by k order by n desc) r FROM c WHERE v IS NOT NULL), e AS (SELECT max(n)/sum(n) filter (r>=l) c FROM d GROUP BY k) SELECT CASE WHEN count(*)=count(c) AND (SELECT count(distinct k) FROM c)=count(*) THEN max(c) END c FROM e;
-CREATE OR REPLACE MACRO duckanon.proximity(tbl, qi, sensitive, epsilon) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive])::DOUBLE AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), d AS (SELECT k, v, sum(n) over (partition by k) x FROM c) SELECT max((SELECT sum(n) FROM c WHERE c.k=d.k AND abs(c.v-d.v)<=epsilon+1e-9)/x) share FROM d WHERE v IS NOT NULL;
-CREATE OR REPLACE MACRO duckanon.t_closeness_to(tbl, qi, sensitive, reference) AS TABLE WITH c AS (SELECT row(*COLUMNS(qi)) k, COLUMNS([sensitive]) AS v, count(*) n FROM query_table(tbl) GROUP BY ALL), q AS (SELECT COLUMNS([sensitive]) AS v, count(*) n FROM query_table(reference) GROUP BY ALL), r AS (SELECT v, n/sum(n) over () q, typeof(v) t, row_number() over (order by v) i, count(*) over () m FROM q WHERE v IS NOT NULL), x AS (SELECT k, sum(n) x FROM c WHERE v IS NOT NULL GROUP BY k), f AS (SELECT x.k, r.v, r.i, r.m, r.t, coalesce(c.n,0)/x.x - r.q AS d FROM x CROSS JOIN r LEFT JOIN c ON c.k=x.k AND c.v=r.v), g AS (SELECT k, m, t, d, sum(d) over (partition by k order by i) cum FROM f) SELECT max(t) t FROM (SELECT CASE WHEN regexp_matches(any_value(t),'^(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|DECIMAL.*|DOUBLE|FLOAT)$') THEN coalesce(sum(abs(cum))/nullif(any_value(m)-1,0),0) ELSE sum(abs(d))/2 END t FROM g GROUP BY k);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- classes(tbl, qi): every class with its size.
+--   Output  the qi columns; class_size: x_i. In no particular order.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.classes(tbl, qi) AS TABLE
+SELECT COLUMNS(qi), count(*) AS class_size
+FROM query_table(CASE
+    WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+        THEN error('duckanon.classes: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+    ELSE tbl END)
+GROUP BY ALL;
+
+COMMENT ON MACRO TABLE duckanon.classes IS
+    'Every class (rows that share all quasi-identifiers) with its size: the qi columns, class_size.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- k_anonymity(tbl, qi): the k for which the table is k-anonymous.
+--   Output  k: the least x_i (NULL for an empty table); classes; row_count: n; unique_rows: rows alone in their
+--           class; average_class_size: n / classes.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.k_anonymity(tbl, qi) AS TABLE
+SELECT
+    min(x) AS k,
+    count(*) AS classes,
+    coalesce(sum(x), 0)::BIGINT AS row_count,
+    count(*) FILTER (x = 1) AS unique_rows,
+    avg(x) AS average_class_size
+FROM (
+    SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.k_anonymity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        ELSE tbl END)
+    GROUP BY ALL
+);
+
+COMMENT ON MACRO TABLE duckanon.k_anonymity IS
+    'The k of k-anonymity: k (least class size), classes, row_count, unique_rows, average_class_size.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- class_sizes(tbl, qi): histogram of the class sizes.
+--   Output  class_size; classes: classes of that size; row_count: the rows in them. By class_size.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.class_sizes(tbl, qi) AS TABLE
+SELECT x AS class_size, count(*) AS classes, x * count(*) AS row_count
+FROM (
+    SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.class_sizes: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        ELSE tbl END)
+    GROUP BY ALL
+)
+GROUP BY x
+ORDER BY x;
+
+COMMENT ON MACRO TABLE duckanon.class_sizes IS
+    'Histogram of the class sizes: class_size, classes, row_count.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- risk(tbl, qi, k := 5): risk of re-identification by someone who knows the quasi-identifiers of a person in the table.
+--   Output  highest_risk: 1 / least x_i; average_risk: classes / n; rows_at_risk: rows in classes smaller than k,
+--           whose risk is above 1/k; unique_rows: rows alone in their class.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.risk(tbl, qi, k := 5) AS TABLE
+SELECT
+    1 / min(x) AS highest_risk,
+    count(*) / sum(x) AS average_risk,
+    coalesce(sum(x) FILTER (x < coalesce(k, error('duckanon.risk: k is NULL'))), 0)::BIGINT AS rows_at_risk,
+    count(*) FILTER (x = 1) AS unique_rows
+FROM (
+    SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.risk: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        ELSE tbl END)
+    GROUP BY ALL
+);
+
+COMMENT ON MACRO TABLE duckanon.risk IS
+    'Re-identification risk: highest_risk, average_risk, rows_at_risk (in classes smaller than k), unique_rows.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- l_diversity(tbl, qi, sensitive): the l for which the table is l-diverse.
+--   Output  distinct_l: the least number of distinct values in a class; entropy_l: the least exp(-sum p ln p) of a
+--           class, p = y_i / sum of its y_i, to 12 decimals; classes.
+--   NULL    not a value: a class without any other value has distinct_l 0 and entropy_l 0.
+--   Formula -sum p ln p = ln m - (sum y ln y) / m, with m = sum of the class's y (l-diversity; pan II.C, yang II).
+CREATE OR REPLACE MACRO duckanon.l_diversity(tbl, qi, sensitive) AS TABLE
+WITH census AS (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.l_diversity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.l_diversity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.l_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+    GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        count(s) AS distinct_values,
+        sum(y) FILTER (s IS NOT NULL) AS m,
+        sum((y * ln(y))::DECIMAL(38, 12)) FILTER (s IS NOT NULL AND y > 1) AS y_ln_y
+    FROM census
+    GROUP BY ALL
+)
+SELECT
+    min(distinct_values) AS distinct_l,
+    round(min(coalesce(exp(ln(m) - coalesce(y_ln_y, 0) / m), 0)), 12) AS entropy_l,
+    count(*) AS classes
+FROM classes;
+
+COMMENT ON MACRO TABLE duckanon.l_diversity IS
+    'Distinct and entropy l-diversity, the least over the classes: distinct_l, entropy_l, classes.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- recursive_diversity(tbl, qi, sensitive, l := 2): the least c for which recursive (c, l)-diversity holds.
+--   Output  c: any greater number satisfies r_1 < c (r_l + ... + r_m) in every class; NULL when some class has fewer
+--           than l distinct values, so that no c does, and for an empty table.
+--   NULL    not a value: it is none of the r.
+--   Formula max over the classes of r_1 / (r_l + ... + r_m), r = the class's y in descending order (l-diversity).
+CREATE OR REPLACE MACRO duckanon.recursive_diversity(tbl, qi, sensitive, l := 2) AS TABLE
+WITH census AS (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.recursive_diversity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.recursive_diversity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.recursive_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+    GROUP BY ALL
+), classes AS (
+    SELECT COLUMNS('^q_'), list_reverse_sort(list(y) FILTER (s IS NOT NULL)) AS r
+    FROM census
+    GROUP BY ALL
+), measured AS (
+    SELECT
+        coalesce(len(r), 0) AS distinct_values,
+        CASE WHEN l >= 1 THEN l ELSE error('duckanon.recursive_diversity: l must be 1 or more') END AS least,
+        r[1] / list_sum(r[l:]) AS ratio
+    FROM classes
+)
+SELECT CASE WHEN bool_and(distinct_values >= least) THEN max(ratio) END AS c
+FROM measured;
+
+COMMENT ON MACRO TABLE duckanon.recursive_diversity IS
+    'The least c for which recursive (c, l)-diversity holds: c (NULL: none, some class has fewer than l distinct values).';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- alpha(tbl, qi, sensitive): the alpha of each sensitive value.
+--   Output  value; row_count: y; frequency: y / n; alpha: the highest y_i / x_i. By value.
+--           Simple (alpha, k) bounds the alpha of one value, general (alpha, k) the highest of them, complete
+--           (alpha, k) each on its own (han 2.2 to 2.4).
+--   NULL    counts in x_i and n, and has no row.
+CREATE OR REPLACE MACRO duckanon.alpha(tbl, qi, sensitive) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.alpha: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.alpha: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.alpha: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), sensitive_values AS MATERIALIZED (
+    SELECT s, total, sum(total) OVER () AS n, (row_number() OVER (ORDER BY s))::INTEGER AS code
+    FROM (SELECT s, count(*) AS total FROM records GROUP BY s)
+), census AS (
+    SELECT COLUMNS('^q_'), code, count(*) AS y
+    FROM records LEFT JOIN sensitive_values USING (s)
+    GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        sum(y)::BIGINT AS x,
+        list(code) FILTER (code IS NOT NULL) AS codes,
+        list(y) FILTER (code IS NOT NULL) AS ys
+    FROM census
+    GROUP BY ALL
+), measured AS (
+    SELECT code, max(y / x) AS highest
+    FROM (SELECT unnest(codes) AS code, unnest(ys) AS y, x FROM classes)
+    GROUP BY code
+)
+SELECT s AS value, total AS row_count, total / n AS frequency, highest AS alpha
+FROM measured JOIN sensitive_values USING (code)
+ORDER BY s;
+
+COMMENT ON MACRO TABLE duckanon.alpha IS
+    'Per sensitive value, its share of the table and its highest share of a class: value, row_count, frequency, alpha.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- leakage(tbl, qi, sensitive): leakage probability of each sensitive value.
+--   Output  value; row_count: y; alp: average leakage probability; highest_lp: the highest y_i / x_i; dif: how far
+--           the highest is above the average. By value.
+--   NULL    counts in x_i, and has no row.
+--   Formula ALP_s = (sum over the classes of y_i^2 / x_i) / y; DIF_s = max(y_i / x_i) - ALP_s (wang III.A).
+CREATE OR REPLACE MACRO duckanon.leakage(tbl, qi, sensitive) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.leakage: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.leakage: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.leakage: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), sensitive_values AS MATERIALIZED (
+    SELECT s, total, (row_number() OVER (ORDER BY s))::INTEGER AS code
+    FROM (SELECT s, count(*) AS total FROM records GROUP BY s)
+), census AS (
+    SELECT COLUMNS('^q_'), code, count(*) AS y
+    FROM records LEFT JOIN sensitive_values USING (s)
+    GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        sum(y)::BIGINT AS x,
+        list(code) FILTER (code IS NOT NULL) AS codes,
+        list(y) FILTER (code IS NOT NULL) AS ys
+    FROM census
+    GROUP BY ALL
+), measured AS (
+    SELECT code, max(y / x) AS highest, sum((y::DOUBLE * y / x)::DECIMAL(38, 18)) AS leaked
+    FROM (SELECT unnest(codes) AS code, unnest(ys) AS y, x FROM classes)
+    GROUP BY code
+)
+SELECT
+    s AS value,
+    total AS row_count,
+    leaked / total AS alp,
+    highest AS highest_lp,
+    abs(round(highest - leaked / total, 12)) AS dif  -- never below 0; abs turns a rounded -0.0 into 0.0
+FROM measured JOIN sensitive_values USING (code)
+ORDER BY s;
+
+COMMENT ON MACRO TABLE duckanon.leakage IS
+    'Per sensitive value, average and highest leakage probability and their difference: value, row_count, alp, highest_lp, dif.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- association(tbl, qi, sensitive): the association matrix, one row for each pair of a value and a class.
+--   Output  value; the class's qi columns; class_size: x_i; weight: y_i / x_i, 0 where the class lacks the value.
+--           The highest weight of a value is its alpha. In no particular order.
+--   NULL    counts in x_i, and has no row.
+--   Formula mohapatra table 4.
+CREATE OR REPLACE MACRO duckanon.association(tbl, qi, sensitive) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.association: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.association: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.association: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), sensitive_values AS MATERIALIZED (
+    SELECT s, (row_number() OVER (ORDER BY s))::INTEGER AS code
+    FROM (SELECT DISTINCT s FROM records WHERE s IS NOT NULL)
+), census AS (
+    SELECT COLUMNS('^q_'), code, count(*) AS y
+    FROM records LEFT JOIN sensitive_values USING (s)
+    GROUP BY ALL
+), classes AS MATERIALIZED (
+    SELECT
+        COLUMNS('^q_'),
+        row_number() OVER () AS id,
+        sum(y)::BIGINT AS x,
+        list(code) FILTER (code IS NOT NULL) AS codes,
+        list(y) FILTER (code IS NOT NULL) AS ys
+    FROM census
+    GROUP BY ALL
+), pairs AS (
+    SELECT id, unnest(codes) AS code, unnest(ys) AS y FROM classes
+), matrix AS (
+    SELECT * FROM (SELECT * EXCLUDE (codes, ys) FROM classes) CROSS JOIN sensitive_values
+)
+SELECT s AS value, COLUMNS('(?s)^q_(.*)$') AS "\1", x AS class_size, coalesce(y, 0) / x AS weight
+FROM matrix LEFT JOIN pairs USING (id, code);
+
+COMMENT ON MACRO TABLE duckanon.association IS
+    'The association matrix, zeros included: value, the qi columns of the class, class_size, weight.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- homogeneity(tbl, qi, sensitive): classes that give their sensitive value away.
+--   Output  homogeneous_classes: classes whose rows all have the same non-NULL value (a class of one row with a value
+--           is one); homogeneous_rows: the rows in them; expected_classes: how many to expect by chance.
+--   NULL    a class with a NULL is not homogeneous. NULL is none of the K values.
+--   Formula expected_classes = SE = (K / K^k) (n / k), with k the least class size and K the number of distinct
+--           values (mohapatra eq. 1); NULL for an empty table, 0 without any value.
+CREATE OR REPLACE MACRO duckanon.homogeneity(tbl, qi, sensitive) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.homogeneity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.homogeneity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.homogeneity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), census AS (
+    SELECT COLUMNS('^q_'), s, count(*) AS y
+    FROM records
+    GROUP BY ALL
+), classes AS (
+    SELECT COLUMNS('^q_'), sum(y) AS x, max(y) FILTER (s IS NOT NULL) AS highest
+    FROM census
+    GROUP BY ALL
+), domain AS (
+    SELECT count(DISTINCT s) AS size FROM records
+)
+SELECT
+    count(*) FILTER (highest = x) AS homogeneous_classes,
+    coalesce(sum(x) FILTER (highest = x), 0)::BIGINT AS homogeneous_rows,
+    CASE any_value(size) WHEN 0 THEN sum(x) * 0.0::DOUBLE ELSE sum(x) / min(x) * pow(any_value(size), 1 - min(x)) END
+        AS expected_classes
+FROM domain LEFT JOIN classes ON true;
+
+COMMENT ON MACRO TABLE duckanon.homogeneity IS
+    'Classes with one single sensitive value: homogeneous_classes, homogeneous_rows, expected_classes (by chance).';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- skewness(tbl, qi, sensitive, c := 0.5): classes in which one value is too frequent.
+--   Output  skewed_classes: classes where some value's frequency y_i / x_i exceeds c; skewed_rows: the rows in them.
+--   NULL    counts in x_i; its own frequency does not matter.
+--   Formula yang fig. 1, 2 (the c of (l, c)-anonymity).
+CREATE OR REPLACE MACRO duckanon.skewness(tbl, qi, sensitive, c := 0.5) AS TABLE
+WITH census AS (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.skewness: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.skewness: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.skewness: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+    GROUP BY ALL
+), classes AS (
+    SELECT COLUMNS('^q_'), sum(y) AS x, max(y) FILTER (s IS NOT NULL) AS highest
+    FROM census
+    GROUP BY ALL
+), measured AS (
+    SELECT x, highest / x > coalesce(c, error('duckanon.skewness: c is NULL')) + 1e-9 AS skewed
+    FROM classes
+)
+SELECT
+    count(*) FILTER (skewed) AS skewed_classes,
+    coalesce(sum(x) FILTER (skewed), 0)::BIGINT AS skewed_rows
+FROM measured;
+
+COMMENT ON MACRO TABLE duckanon.skewness IS
+    'Classes in which the frequency of some value exceeds c: skewed_classes, skewed_rows.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- t_closeness(tbl, qi, sensitive): the t for which the table is t-close.
+--   Output  t: the greatest distance of a class's distribution of values from the table's; NULL without any value.
+--   NULL    left out of both distributions; a class without any value contributes nothing.
+--   Formula Numbers (DuckDB's integer, decimal and floating types): ordered distance
+--           1/(m-1) * sum over ranks of |P - Q|, P and Q the cumulative distributions over the m distinct values in
+--           order; 0 for m = 1. Everything else: equal distance, half the sum of |p - q|.
+--   How     Equal: half the sum of |p - q| is the sum of p - q where p is greater, so that only the values a class has
+--           matter. Ordered: a class's sorted ranks are its cumulative distribution, and between two ranks present,
+--           i and next, it stays at c/n. There |c/n - C(w)/N| falls until the table's cumulative count C crosses c N/n,
+--           and rises after: with e that crossing, kept within i and next, and T(w) the sum of C below w, the stretch
+--           sums to c N (2e - i - next) + n (T(i) + T(next) - 2 T(e)), in units of 1/(n N). The sum over all stretches
+--           (the first starts at rank 1, with c = 0) is what `stretches` adds up; no class meets a value it lacks.
+--           Crossings are found by one sort of the few distinct (c, n) among the table's cumulative counts.
+CREATE OR REPLACE MACRO duckanon.t_closeness(tbl, qi, sensitive) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.t_closeness: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.t_closeness: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.t_closeness: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), ranked AS (
+    SELECT
+        s,
+        total,
+        (row_number() OVER (ORDER BY s))::INTEGER AS i,
+        (sum(total) OVER (ORDER BY s))::BIGINT AS cumulative
+    FROM (SELECT s, count(*) AS total FROM records WHERE s IS NOT NULL GROUP BY s)
+), distribution AS MATERIALIZED (
+    SELECT
+        *,
+        coalesce(sum(cumulative) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS below
+    FROM ranked
+), whole AS MATERIALIZED (
+    SELECT count(*)::INTEGER AS m, sum(total)::HUGEINT AS all_rows, sum(cumulative)::HUGEINT AS area FROM distribution
+),
+-- equal distance
+census AS (
+    SELECT COLUMNS('^q_'), i, total, count(*) AS y
+    FROM records LEFT JOIN distribution USING (s)
+    WHERE NOT regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+    GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        row_number() OVER () AS id,
+        sum(y) FILTER (i IS NOT NULL) AS n,
+        list(y) FILTER (i IS NOT NULL) AS ys,
+        list(total) FILTER (i IS NOT NULL) AS totals
+    FROM census
+    GROUP BY ALL
+), pairs AS MATERIALIZED (
+    SELECT id, n, unnest(ys) AS y, unnest(totals) AS total FROM classes
+), equal_distance AS (
+    SELECT sum(greatest(y * all_rows - total * n, 0)) / any_value(n * all_rows) AS distance
+    FROM pairs CROSS JOIN whole
+    GROUP BY id
+),
+-- ordered distance
+sorted_classes AS (
+    SELECT COLUMNS('^q_'), row_number() OVER () AS id, list(i ORDER BY i) FILTER (i IS NOT NULL) AS ranks
+    FROM records LEFT JOIN distribution USING (s)
+    WHERE regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+    GROUP BY ALL
+), steps AS MATERIALIZED (
+    SELECT id, n, i, next_i, c
+    FROM (
+        SELECT
+            id,
+            len(ranks) AS n,
+            unnest(ranks) AS i,
+            unnest(ranks[2:]) AS next_i,
+            generate_subscripts(ranks, 1) AS c
+        FROM sorted_classes
+    )
+    WHERE i IS DISTINCT FROM next_i
+), crossings AS (
+    SELECT c, n, (1 + sum(passed) OVER (ORDER BY position))::INTEGER AS crossing
+    FROM (
+        SELECT c, n, (c * all_rows + n - 1) // n AS position, 0 AS passed
+        FROM (SELECT DISTINCT c, n FROM steps) CROSS JOIN whole
+        UNION ALL
+        SELECT NULL, NULL, cumulative + 1, 1 FROM distribution
+    )
+), stretches AS (
+    SELECT id, n, c, steps.i, coalesce(next_i, m + 1) AS next_i, below, all_rows, m, area,
+        greatest(steps.i, least(coalesce(next_i, m + 1), crossing)) AS e
+    FROM steps JOIN crossings USING (c, n) JOIN distribution USING (i) CROSS JOIN whole
+), ordered_distance AS (
+    SELECT
+        (sum(c * all_rows * (2 * e - stretches.i - next_i) + 2 * n * (stretches.below - ending.below))
+            + any_value(n * area)) / any_value(n * all_rows) / any_value(m - 1) AS distance
+    FROM stretches JOIN distribution AS ending ON ending.i = e
+    GROUP BY id
+)
+SELECT max(distance) AS t
+FROM (FROM equal_distance UNION ALL SELECT coalesce(distance, 0) FROM ordered_distance);
+
+COMMENT ON MACRO TABLE duckanon.t_closeness IS
+    'The t of t-closeness to the table''s own distribution (numbers: ordered distance, others: equal distance): t.';

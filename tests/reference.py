@@ -196,7 +196,7 @@ class Hierarchy:
         return value if value is None or level == 0 else self.kind.label(value, level)
 
     def knows(self, value: Value, level: int) -> bool:
-        """Whether a value can be shown at a level: later rows of a source may bring values that the kind cannot place."""
+        """Whether a value can be shown at a level: a source may later hold values that the kind cannot place."""
         return value is None or level in (0, self.height) or self.kind.knows(value)
 
     @cached_property

@@ -97,12 +97,18 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.path / name).write_text(text, encoding="utf-8")
 
-    def failures(self, test: str) -> list[Row]:
-        """The rows that a test left with --store-failures."""
+    def failures(self) -> dict[str, list[Row]]:
+        """The rows that each test left with --store-failures."""
         with duckdb.connect(str(self.path / "clinic.duckdb"), read_only=True) as connection:
-            found = connection.execute(f'FROM main_dbt_test__audit."{test}"')
-            names = [column[0] for column in found.description or []]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+            tables = connection.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE schema_name LIKE '%audit'"
+            ).fetchall()
+            stored = {}
+            for (table,) in tables:
+                found = connection.execute(f'FROM main_dbt_test__audit."{table}"')
+                names = [column[0] for column in found.description or []]
+                stored[table] = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        return stored
 
 
 # What the tests should say, in plain Python ---------------------------------------------------------------------------
@@ -172,14 +178,16 @@ class Case:
 
     @property
     def failing_rows(self) -> int:
-        return sum(row.get("row_count", row.get("class_size")) for row in self.rows)
+        return sum(row["row_count"] if "row_count" in row else row["class_size"] for row in self.rows)
 
 
 def table(rows: Iterable[Person], columns: str) -> str:
     """A model of literal rows, for DuckDB and Postgres alike."""
 
     def literal(value: Any) -> str:
-        return "null" if value is None else "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"{value}"
+        return (
+            "null" if value is None else "'" + value.replace("'", "''") + "'" if isinstance(value, str) else f"{value}"
+        )
 
     lines = ",\n    ".join("(" + ", ".join(map(literal, row)) + ")" for row in rows)
     return f"select * from (values\n    {lines}\n) as t ({columns})\n"
@@ -197,13 +205,13 @@ SOME = people(1, 60)
 ODD = [(1, "x", 5, None, "s", "HIV")] * 2 + [(1, "x", 5, None, "s", "flu")] * 2 + [(2, "y", 6, 7, "t", "HIV")]
 ODD_COLUMNS = '"zip code", "the ""order""", "class_size", "order", "Sensitive", "qi_1"'
 ODD_SPELLED = ["zip code", 'the "order"', "class_size", "order", '"Sensitive"']
-TENTHS = [(i // 10, i % 10 if i % 10 < 8 else None) for i in range(20)]
 
 MODELS = {
     "some_people": table(SOME, "age, area, disease"),
-    "nobody": "select * from {{ ref('some_people') }} where age > 100\n",
+    "nobody": table(SOME, "age, area, disease") + "where age > 100\n",
     "odd_names": table(ODD, ODD_COLUMNS),
-    "passing_by": "{{ config(materialized='ephemeral') }}\nselect * from {{ ref('some_people') }}\n",
+    "passing_by": "{{ config(materialized='ephemeral') }}\n" + table(SOME, "age, area, disease"),
+    "published": "select * from {{ ref('some_people') }}\n",
     "thirds": table([(1, "a", True), (1, "b", True), (1, "c", False)], "age, code, positive"),
     "amounts": table([(1, "5.00"), (1, "5.00"), (1, "7.00")], "age, amount").replace(
         "select *", "select age, cast(amount as decimal(6, 2)) as amount"
@@ -249,10 +257,10 @@ def random_people() -> Iterable[Case]:
         rows = l_failures(SOME, least)
         yield Case(f"l_{least}", "l_diversity", "some_people", sensitive | {"l": least}, rows)
         yield Case(f"l_{least}_ephemeral", "l_diversity", "passing_by", sensitive | {"l": least}, rows)
-    for k, alpha in ((1, 0.25), (4, 0.5), (4, 0.4), (5, 1), (3, 0.00001)):
+    for k, alpha in ((1, 0.25), (4, 0.5), (4, 0.4), (5, 1), (3, 0.001)):
         for protected in (None, ["HIV"], ["cough", "it's"]):
             arguments = sensitive | {"k": k, "alpha": alpha} | ({"values": protected} if protected else {})
-            name = f"alpha_{k}_{alpha}_{len(protected or [])}".replace(".", "_").replace("-", "_")
+            name = f"alpha_{k}_{alpha}_{len(protected or [])}".replace(".", "_")
             rows = alpha_k_failures(SOME, k, alpha, protected)
             yield Case(name, "alpha_k_anonymity", "some_people", arguments, rows)
     yield Case("nobody_k", "k_anonymity", "nobody", {"quasi_identifiers": QI, "k": 5})
@@ -359,39 +367,38 @@ CASES = [*papers(), *random_people(), *shown(), *odd_names(), *thresholds()]
 
 SENSITIVE: Row = {"quasi_identifiers": QI, "sensitive_column": "disease"}
 ALPHA: Row = SENSITIVE | {"k": 2, "alpha": 0.5}
+WRONG: list[tuple[str, Row, str, str | None]] = [
+    ("k_anonymity", {"k": 2}, "quasi_identifiers is missing", None),
+    ("k_anonymity", {"quasi_identifiers": [], "k": 2}, "quasi_identifiers is empty", None),
+    ("k_anonymity", {"quasi_identifiers": "age", "k": 2}, "must be a list of column names, not age", None),
+    ("k_anonymity", {"quasi_identifiers": ["age", 5], "k": 2}, "quasi_identifiers holds 5", None),
+    ("k_anonymity", {"quasi_identifiers": ["age", "AGE"], "k": 2}, "names AGE twice", None),
+    ("k_anonymity", {"quasi_identifiers": QI}, "k is missing", None),
+    ("k_anonymity", {"quasi_identifiers": QI, "k": 0}, "k must be a whole number of at least 1, not 0", None),
+    ("k_anonymity", {"quasi_identifiers": QI, "k": 2.5}, "k must be a whole number", None),
+    ("k_anonymity", {"quasi_identifiers": QI, "k": True}, "k must be a whole number", None),
+    ("k_anonymity", {"quasi_identifiers": QI, "k": "two"}, "k must be a whole number", None),
+    ("k_anonymity", {"quasi_identifiers": QI, "k": 2, "show_values": "some"}, "must be true or false", None),
+    ("k_anonymity", {"quasi_identifiers": QI, "k": 2}, "a test of a table, not of the column", "disease"),
+    ("l_diversity", {"quasi_identifiers": QI, "l": 2}, "sensitive_column is missing", None),
+    ("l_diversity", SENSITIVE, "l is missing", None),
+    ("l_diversity", SENSITIVE | {"l": 0}, "l must be a whole number of at least 1, not 0", None),
+    ("l_diversity", SENSITIVE | {"sensitive_column": "Age", "l": 2}, "Age is among the quasi_id", None),
+    ("l_diversity", {"quasi_identifiers": QI, "l": 2}, "area is among the quasi_identifiers", "area"),
+    ("alpha_k_anonymity", SENSITIVE | {"alpha": 0.5}, "k is missing", None),
+    ("alpha_k_anonymity", SENSITIVE | {"k": 2}, "alpha is missing", None),
+    ("alpha_k_anonymity", ALPHA | {"alpha": 0}, "alpha must be a number above 0 and at most 1, not 0", None),
+    ("alpha_k_anonymity", ALPHA | {"alpha": 1.1}, "above 0 and at most 1, not 1.1", None),
+    ("alpha_k_anonymity", ALPHA | {"alpha": True}, "alpha must be a number", None),
+    ("alpha_k_anonymity", ALPHA | {"values": []}, "values must be a list", None),
+    ("alpha_k_anonymity", ALPHA | {"values": "HIV"}, "values must be a list", None),
+    ("alpha_k_anonymity", ALPHA | {"values": ["HIV", None]}, "values holds null", None),
+    ("alpha_k_anonymity", ALPHA | {"values": [["HIV"]]}, "list of single values", None),
+    ("alpha_k_anonymity", {}, "quasi_identifiers is missing: .*; sensitive_column .*; k .*; alpha is ", None),
+]
 REFUSED = [
     (Case(f"refused_{number}", test, "some_people", arguments, column=column), message)
-    for number, (test, arguments, message, column) in enumerate(
-        [
-            ("k_anonymity", {"k": 2}, "quasi_identifiers is missing", None),
-            ("k_anonymity", {"quasi_identifiers": [], "k": 2}, "quasi_identifiers is empty", None),
-            ("k_anonymity", {"quasi_identifiers": "age", "k": 2}, "must be a list of column names, not age", None),
-            ("k_anonymity", {"quasi_identifiers": ["age", 5], "k": 2}, "quasi_identifiers holds 5", None),
-            ("k_anonymity", {"quasi_identifiers": ["age", "AGE"], "k": 2}, "names AGE twice", None),
-            ("k_anonymity", {"quasi_identifiers": QI}, "k is missing", None),
-            ("k_anonymity", {"quasi_identifiers": QI, "k": 0}, "k must be a whole number of at least 1, not 0", None),
-            ("k_anonymity", {"quasi_identifiers": QI, "k": 2.5}, "k must be a whole number", None),
-            ("k_anonymity", {"quasi_identifiers": QI, "k": True}, "k must be a whole number", None),
-            ("k_anonymity", {"quasi_identifiers": QI, "k": "two"}, "k must be a whole number", None),
-            ("k_anonymity", {"quasi_identifiers": QI, "k": 2, "show_values": "some"}, "must be true or false", None),
-            ("k_anonymity", {"quasi_identifiers": QI, "k": 2}, "a test of a table, not of the column", "disease"),
-            ("l_diversity", {"quasi_identifiers": QI, "l": 2}, "sensitive_column is missing", None),
-            ("l_diversity", SENSITIVE, "l is missing", None),
-            ("l_diversity", SENSITIVE | {"l": 0}, "l must be a whole number of at least 1, not 0", None),
-            ("l_diversity", SENSITIVE | {"sensitive_column": "Age", "l": 2}, "Age is among the quasi_id", None),
-            ("l_diversity", {"quasi_identifiers": QI, "l": 2}, "area is among the quasi_identifiers", "area"),
-            ("alpha_k_anonymity", SENSITIVE | {"alpha": 0.5}, "k is missing", None),
-            ("alpha_k_anonymity", SENSITIVE | {"k": 2}, "alpha is missing", None),
-            ("alpha_k_anonymity", ALPHA | {"alpha": 0}, "alpha must be a number above 0 and at most 1, not 0", None),
-            ("alpha_k_anonymity", ALPHA | {"alpha": 1.1}, "above 0 and at most 1, not 1.1", None),
-            ("alpha_k_anonymity", ALPHA | {"alpha": True}, "alpha must be a number", None),
-            ("alpha_k_anonymity", ALPHA | {"values": []}, "values must be a list", None),
-            ("alpha_k_anonymity", ALPHA | {"values": "HIV"}, "values must be a list", None),
-            ("alpha_k_anonymity", ALPHA | {"values": ["HIV", None]}, "values holds null", None),
-            ("alpha_k_anonymity", ALPHA | {"values": [["HIV"]]}, "list of single values", None),
-            ("alpha_k_anonymity", {}, "quasi_identifiers is missing: .*; sensitive_column .*; k .*; alpha is ", None),
-        ]
-    )
+    for number, (test, arguments, message, column) in enumerate(WRONG)
 ]
 
 
@@ -404,7 +411,10 @@ def schema(cases: Iterable[Case]) -> str:
             node["data_tests"].append(case.as_yaml())
         else:
             node["columns"].append({"name": case.column, "data_tests": [case.as_yaml()]})
-    kinds = {"seeds": [n for m, n in nodes.items() if m not in MODELS], "models": [nodes[m] for m in nodes if m in MODELS]}
+    kinds = {
+        "seeds": [n for m, n in nodes.items() if m not in MODELS],
+        "models": [nodes[m] for m in nodes if m in MODELS],
+    }
     return json.dumps({"version": 2, **kinds}, indent=2)
 
 
@@ -436,6 +446,11 @@ def cases(project: Project, example: Ran) -> Ran:
     return project.dbt("build", "--store-failures", "--exclude", "patients+")
 
 
+@pytest.fixture(scope="module")
+def failures(project: Project, cases: Ran) -> dict[str, list[Row]]:
+    return project.failures()
+
+
 def test_the_example_passes(example: Ran) -> None:
     assert example.code == 0, example.out
     assert example.statuses() == {
@@ -451,10 +466,10 @@ def test_the_example_passes(example: Ran) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_case(case: Case, project: Project, cases: Ran) -> None:
+def test_case(case: Case, cases: Ran, failures: dict[str, list[Row]]) -> None:
     result = cases.results[case.name]
     assert (result["status"], result["failures"]) == ("fail" if case.rows else "pass", case.failing_rows), result
-    found = project.failures(case.name)
+    found = failures[case.name]
     assert len(found) == len(case.rows)
     assert all(row in found for row in case.rows), found
 
@@ -465,12 +480,16 @@ def test_the_cases_both_pass_and_fail(cases: Ran) -> None:
         assert {cases.results[case.name]["status"] for case in CASES if case.test == test} == {"pass", "fail"}
 
 
-def test_failures_hold_no_values(project: Project, cases: Ran) -> None:
+def test_what_reads_a_failing_table_is_not_built(cases: Ran) -> None:
+    assert cases.results["published"]["status"] == "skipped"
+
+
+def test_failures_hold_no_values(failures: dict[str, list[Row]]) -> None:
     """Neither quasi-identifiers nor sensitive values, unless asked: counts, shares, and what was violated."""
     counts = {"class_size", "smallest_class", "distinct_values", "classes", "row_count"}
     for case in CASES:
         if "show_values" not in case.arguments:
-            for row in project.failures(case.name):
+            for row in failures[case.name]:
                 assert set(row) <= counts | {"violation", "highest_share"}, case.name
                 assert all(type(row[name]) is int for name in counts & set(row)), case.name
                 assert row.get("violation") in (None, "k", "alpha", "k and alpha"), case.name
@@ -483,19 +502,8 @@ def test_wrong_arguments_are_refused(case: Case, message: str, cases: Ran) -> No
     assert re.search(rf"{case.test}: .*{message}", result["message"]), result["message"]
 
 
-def test_a_misspelled_argument_is_refused(project: Project, cases: Ran) -> None:
-    wrong = Case("misspelled", "k_anonymity", "some_people", {"quasi_identifers": QI, "k": 2})
-    project.write("models/misspelled.yml", schema([wrong]))
-    try:
-        told = project.dbt("parse")
-    finally:
-        (project.path / "models" / "misspelled.yml").unlink()
-    assert told.code != 0
-    assert "quasi_identifers" in told.out
-
-
 def test_the_readme_with_duckanon(project: Project, cases: Ran, duckanon: Command) -> None:
-    """The README's policy and source: duckanon releases, dbt tests, and what depends on the release waits for it."""
+    """The README's policy and source: duckanon releases, dbt tests, and what reads the release is built after that."""
     text = (PACKAGE / "README.md").read_text(encoding="utf-8")
     blocks = {name: body for body, name in re.findall(r"```\w+\n((?:#|--) (\S+)\n.*?)```", text, re.DOTALL)}
     for name in ("patients.toml", "models/anonymous.yml", "models/patients_published.sql"):
@@ -503,15 +511,9 @@ def test_the_readme_with_duckanon(project: Project, cases: Ran, duckanon: Comman
     told = duckanon("run", project.path / "patients.toml", "--json")
     assert (told.code, told.json["status"]) == (0, "released"), told.err
 
-    passing = project.dbt("build", "--select", "source:anonymous+")
-    assert passing.code == 0, passing.out
-    assert sorted(passing.statuses().values()) == ["pass", "pass", "success"]
-
-    project.write("models/anonymous.yml", blocks["models/anonymous.yml"].replace("k: 4", "k: 41"))
-    failing = project.dbt("build", "--select", "source:anonymous+")
-    assert failing.code == 1
-    assert failing.statuses()["patients_published"] == "skipped"
-    project.write("models/anonymous.yml", blocks["models/anonymous.yml"])
+    ran = project.dbt("build", "--select", "source:anonymous+")
+    assert ran.code == 0, ran.out
+    assert list(ran.statuses().values()) == ["pass", "pass", "success"]
 
 
 def test_the_example_holds_invented_people() -> None:
@@ -521,7 +523,7 @@ def test_the_example_holds_invented_people() -> None:
 
 
 def test_compiles_for_other_warehouses(project: Project, cases: Ran) -> None:
-    """Postgres' own adapter renders every case without a server; what it renders is SQL for Snowflake and BigQuery too."""
+    """Postgres' adapter renders every case without a server; what it renders is SQL for Snowflake and BigQuery too."""
     profile = (project.path / "profiles.yml").read_text(encoding="utf-8")
     server = "{type: postgres, host: localhost, port: 1, user: nobody, password: none, dbname: clinic, schema: main}"
     project.write("profiles.yml", f"{profile.rstrip()}\n    postgres: {server}\n")
@@ -534,5 +536,5 @@ def test_compiles_for_other_warehouses(project: Project, cases: Ran) -> None:
         assert not re.search(r"\b(double|try_cast|filter|qualify|group by all)\b", sql, re.IGNORECASE), case.name
         for dialect in ("postgres", "snowflake", "redshift", "duckdb"):
             assert len(sqlglot.parse(sql, read=dialect)) == 1, case.name
-        if '""' not in sql:  # no BigQuery column has a quote in its name
+        if '""' not in sql and "''" not in sql:  # BigQuery spells quotes within quotes in another way
             assert len(sqlglot.parse(sql.replace('"', "`"), read="bigquery")) == 1, case.name

@@ -334,7 +334,10 @@ class Server:
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Server]:
     """A server in a temporary folder, on a unix socket only, by a user that is not root; skipped where none starts."""
-    found = [*map(Path, filter(None, [shutil.which("pg_ctl")])), *Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")]
+    found = [
+        *map(Path, filter(None, [shutil.which("pg_ctl")])),
+        *sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")),
+    ]
     psql = shutil.which("psql")
     if not found or psql is None:
         pytest.skip("PostgreSQL is not installed")
@@ -375,9 +378,9 @@ def unprivileged(folder: Path) -> dict[str, Any]:
 def random_rows(names: Names, seed: int) -> list[Person]:
     """More rows than the property tests have; the same for the same seed."""
     chance = random.Random(seed)
-    keys = [[1, 2, 3, None], *[["a", "B", "", None]] * (len(names.qi) - 1)]
-    domains = [*keys, ["flu", "HIV", "Ärger", "it's", "", None], [-5, 0, 10, 1000, None]]
-    return [tuple(map(chance.choice, domains)) for _ in range(chance.choice([0, 1, 5, 60, 400]))]
+    keys: list[list[Any]] = [[1, 2, 3, None], *[["a", "B", "", None]] * (len(names.qi) - 1)]
+    domains: list[list[Any]] = [*keys, ["flu", "HIV", "Ärger", "it's", "", None], [-5, 0, 10, 1000, None]]
+    return [tuple(chance.choice(domain) for domain in domains) for _ in range(chance.choice([0, 1, 5, 60, 400]))]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -175,10 +175,11 @@ def calendars(draw: st.DrawFn) -> Generalized:
 @st.composite
 def listed(draw: st.DrawFn, place: int) -> Generalized:
     """A random tree, as a table of the warehouse or as a file, that may list more than the source has."""
+    values: st.SearchStrategy[Any]
     type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99))]))
     column = Column(type_, draw(domain(values)), draw(domain(values)))
-    more = draw(st.sets(values, max_size=3))
-    tree = {ref.text(value): (ref.text(value),) for value in sorted({*column.values, *more}, key=ref.text)}
+    texts = {ref.text(value) for value in (*column.values, *draw(st.sets(values, max_size=3)))}
+    tree: dict[str, tuple[str, ...]] = {text: (text,) for text in sorted(texts)}
     for level in range(1, draw(st.integers(0, 2)) + 1):
         parents: dict[str, str] = {}
         for text, path in tree.items():
@@ -333,7 +334,9 @@ def table(columns: Mapping[str, Column], size: int, seed: int) -> tuple[dict[str
         name: [*column.values, *([None] if name != "name" and random.random() < 0.3 else [])]
         for name, column in columns.items()
     }
-    rows: list[dict[str, Value]] = [{name: random.choice(cells) for name, cells in options.items()} for _ in range(size)]
+    rows: list[dict[str, Value]] = [
+        {name: random.choice(cells) for name, cells in options.items()} for _ in range(size)
+    ]
     for name, column in columns.items():
         if all(row[name] is None for row in rows):
             rows[0][name] = column.values[0]

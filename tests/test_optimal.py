@@ -1,0 +1,183 @@
+"""The optimal search finds what brute force over the whole lattice finds, and says how."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import duckdb
+import pytest
+
+import duckanon
+from duckanon import Policy
+from duckanon.census import take_census
+from duckanon.engine.duckdb import DuckDB
+from duckanon.lattice import Lattice
+from duckanon.measure import Measurer
+from duckanon.objective import TIE
+from duckanon.run import good_classes
+from duckanon.scratch import Scratch
+from duckanon.search.optimal import ascending
+from duckanon.source import bind_source
+from duckanon.utility import utility_of
+from tests.conftest import ADULT, PEOPLE, Command, Folder
+from tests.test_adult import QI, adult
+
+MODELS = [
+    "",
+    "l = 2",
+    "entropy_l = 1.5",
+    "recursive = { c = 2.5, l = 2 }",
+    "t = 0.4",
+    "alpha = 0.6",
+    "alp = 0.6\ndif = 0.3",
+    "l = 2\nalp = 0.7",
+    "[sensitive.s.values.1]\nalpha = 0.4\nl = 2",
+    "proximity = { epsilon = 0, m = 2 }",
+    "levels = { 1 = [0, 1], 2 = [2, 3] }\nlevel_l = 2\nlevel_alpha = { 1 = 0.8 }\nlevel_weight = 0.5",
+]
+
+
+def policy(model: str, k: int, budget: str, loss: str) -> Policy:
+    return Policy.parse(
+        f"""
+        name = "p"
+        [source]
+        table = "t"
+        [privacy]
+        k = {k}
+        suppression = {budget}
+        [quasi_identifiers.a]
+        hierarchy = {{ intervals = [2, 4] }}
+        importance = 0.7
+        [quasi_identifiers.b]
+        hierarchy = {{ mask = [1, 0] }}
+        [quasi_identifiers.c]
+        [search]
+        method = "optimal"
+        loss = "{loss}"
+        [release]
+        kind = "table"
+        to = "o"
+        [sensitive.s]
+        """
+        + model
+    )
+
+
+def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[float, list[tuple[int, ...]]]:
+    """The least loss of all nodes, and the nodes that have it; by measuring each alone."""
+    scratch = Scratch(DuckDB.wrap(connection))
+    census = take_census(wanted, bind_source(wanted, scratch), scratch)
+    measurer, budget = Measurer(wanted, census), wanted.budget(census.rows)
+    weights = [h.importance for h in census.hierarchies]
+    found: list[tuple[float, int, tuple[int, ...]]] = []
+    for node in itertools.product(*(range(h.height + 1) for h in census.hierarchies)):
+        measured = measurer.measure(node, budget)
+        if not measured.holds(budget):
+            continue
+        good = good_classes(measurer, node, scratch)
+        utility = utility_of(wanted, census, measured, good)
+        scratch.drop(good)
+        losses = {
+            "discernibility": float(utility.discernibility),
+            "precision": _weighted(
+                weights, [lv / h.height for h, lv in zip(census.hierarchies, node, strict=True)], measured
+            ),
+            "ncp": utility.weighted_ncp,
+        }
+        found.append((losses[wanted.search.loss], measured.failing_rows, node))
+    scratch.clear()
+    least = min((loss for loss, _, _ in found), default=math.inf)
+    tied = sorted((rows, node) for loss, rows, node in found if loss <= least * (1 + TIE) + 1e-12)
+    return least, [node for _, node in tied]
+
+
+def _weighted(weights: list[float], cells: list[float], measured: Any) -> float:
+    share = measured.failing_rows / measured.rows
+    return (1 - share) * sum(w * c for w, c in zip(weights, cells, strict=True)) / sum(weights) + share
+
+
+@pytest.mark.parametrize("loss", ["ncp", "precision", "discernibility"])
+@pytest.mark.parametrize("model", MODELS)
+def test_equal_to_brute_force(model: str, loss: str) -> None:
+    random.seed(f"{model}{loss}")
+    budget = random.choice(["0", "0.2", "0.9"])
+    rows = [
+        (random.choice([0, 1, 2, 3, 5, 7, None]), random.choice(["aa", "ab", "ba", None]), random.randrange(2),
+         random.choice([0, 1, 2, 3, 3, None]))
+        for _ in range(random.randrange(8, 40))
+    ]  # fmt: skip
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR, c INTEGER, s INTEGER)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+        wanted = policy(model, random.choice([2, 3]), budget, loss)
+        _, expected = brute_force(wanted, connection)
+        result = duckanon.run(wanted, connection)
+    if not expected:
+        assert result.status == "infeasible"
+        return
+    assert result.status == "released"
+    assert result.levels is not None
+    assert tuple(result.levels.values()) == expected[0]
+    assert result.effort is not None
+    assert result.effort["proven"]
+
+
+@pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
+@pytest.mark.parametrize(
+    ("suppression", "levels", "suppressed", "ncp"),
+    [
+        ("0.02", (3, 2, 2, 1, 0, 0, 0, 1), 506, 0.29617),
+        ("0", (4, 3, 2, 2, 1, 0, 0, 0), 0, 0.625),
+        ("0.999999", (3, 2, 0, 0, 0, 0, 0, 0), 3276, 0.17636),
+    ],
+)
+def test_adult(suppression: str, levels: tuple[int, ...], suppressed: int, ncp: float) -> None:
+    with duckdb.connect() as connection:
+        result = duckanon.run(adult(5, suppression, '[search]\nmethod = "optimal"'), connection)
+    assert result.levels == dict(zip(QI, levels, strict=True))
+    assert result.rows["suppressed"] == suppressed
+    assert result.utility is not None
+    assert result.utility["ncp"] == pytest.approx(ncp, abs=5e-6)
+    effort = result.effort
+    assert effort is not None
+    assert effort["nodes"] == 4320
+    assert effort["measured"] + effort["pruned_by_bound"] + effort["pruned_by_failing"] == 4320
+
+
+def test_all_nodes_come_once_by_rising_bound() -> None:
+    lattice = Lattice((2, 1, 3))
+    nodes = list(ascending(lattice, lambda node: float(sum(node))))
+    assert [bound for bound, _ in nodes] == sorted(bound for bound, _ in nodes)
+    assert sorted(node for _, node in nodes) == sorted(itertools.product(range(3), range(2), range(4)))
+
+
+def test_a_limit_gives_the_best_so_far_and_says_so(people: Folder, duckanon: Command) -> None:
+    limited = PEOPLE.replace("l = 2", "") + '[search]\nmethod = "optimal"\nnodes = 1\n'
+    told = duckanon("run", people.policy(limited), "--json")
+    found = told.json["search"]
+    assert not found["proven"]
+    assert found["measured"] >= 1
+    assert found["bound"] is not None
+    if told.code == 0:
+        assert "not proven best" in duckanon("run", people.policy(limited)).out
+
+
+def test_a_lattice_of_millions_starts_at_once() -> None:
+    """Fifteen quasi-identifiers: 4^15 nodes."""
+    names = [f"q{i}" for i in range(15)]
+    with duckdb.connect() as connection:
+        columns = ", ".join(f"(hash(i * {place + 1}) % 20)::INTEGER AS {name}" for place, name in enumerate(names))
+        connection.execute(f"CREATE TABLE t AS SELECT {columns}, i % 3 AS s FROM range(300) r (i)")
+        sections = "".join(f"[quasi_identifiers.{name}]\nhierarchy = {{ intervals = [5, 10] }}\n" for name in names)
+        wanted = Policy.parse(
+            f'name = "p"\n[source]\ntable = "t"\n[privacy]\nk = 2\n{sections}[sensitive.s]\n[search]\n'
+            'method = "optimal"\nnodes = 60\n[release]\nkind = "table"\nto = "o"\n'
+        )
+        result = duckanon.run(wanted, connection)
+    assert result.effort is not None
+    assert result.effort["nodes"] == 4**15
+    assert result.status in ("released", "infeasible")
