@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Column, Engine
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import EngineError, Fault, PolicyError
 from duckanon.expressions import case_of, column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
 from duckanon.policy import Policy, Sensitive
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
+from duckanon.source import BoundSource, plain
 from duckanon.values import NO_LEVEL, ValueTable, value_table
 
 # Below this many rows there is nobody to hide among.
@@ -62,6 +62,9 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     coded = _coded(tuples, hierarchies, sensitive, len(source.keep))
     table = scratch.table("census", coded, "the census: codes of every level")
     scratch.drop(tuples)
+    ((coded_rows,),) = scratch.engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
+    if coded_rows != rows:
+        raise EngineError(f"the census holds {coded_rows:,} rows, the source {rows:,}: nothing can be trusted")
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [w for place, kept in enumerate(source.keep) if (w := _telling(kept, place, table, rows, scratch))]
     return Census(table, rows, tuple(hierarchies), tuple(sensitive), source.keep, scratch, tuple(warnings))
@@ -80,9 +83,9 @@ def _telling(kept: Column, place: int, table: exp.Table, rows: int, scratch: Scr
 
 def _tuples(source: BoundSource) -> exp.Query:
     """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released."""
-    named: list[tuple[exp.Expr, str]] = [(column(c.name), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
-    named += [(released_value(s, column(c.name)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
-    named += [(column(c.name), f"k{j}") for j, c in enumerate(source.keep)]
+    named: list[tuple[exp.Expr, str]] = [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
+    named += [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
+    named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
     values = [expression.as_(name) for expression, name in named]
     counted = exp.select(*values).from_(source.table).subquery("source")
     names = [column(name) for _, name in named]

@@ -18,7 +18,7 @@ from duckanon.policy import Policy
 from duckanon.result import Result, named_levels
 from duckanon.run import audit_release
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource, bind_source
+from duckanon.source import BoundSource, bind_source, plain
 from duckanon.utility import utility_of
 from duckanon.verify import Audit
 
@@ -58,8 +58,9 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
 
 def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
     """The source with its sensitive columns as a release would show them."""
-    hidden = {c.name: released_value(wanted, column(c.name)) for wanted, c in source.sensitive}
-    shown = [hidden.get(name, column(name)).as_(name, quoted=True) for name in source.released]
+    values = {c.name: plain(c) for _, c in source.quasi_identifiers} | {c.name: plain(c) for c in source.keep}
+    values |= {c.name: released_value(wanted, plain(c)) for wanted, c in source.sensitive}
+    shown = [values[name].as_(name, quoted=True) for name in source.released]
     view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
     return Relation((view.name,), "view")
 

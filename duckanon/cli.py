@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import signal
@@ -10,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from duckanon.errors import DuckanonError, Fault, PolicyError
 from duckanon.policy import Policy
@@ -27,21 +28,31 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     options = _parser().parse_args(arguments)
     signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without ≥ must not change the outcome
     try:
         code: int = options.command(options)
-        sys.stdout.flush()
         return code
     except DuckanonError as error:
         return _failed(options, str(error), WRONG)
     except KeyboardInterrupt:
         return _failed(options, "interrupted; nothing was written", INTERRUPTED)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return GOOD
     except OSError as error:
         return _failed(options, f"{error.filename or 'the system'}: {error.strerror or error}", WRONG)
     except Exception as error:
         return _failed(options, f"unexpected {type(error).__name__}; --debug shows where (it may show values)", WRONG)
+
+
+def _say(text: str, stream: TextIO | None = None) -> None:
+    """Print. A reader that has gone, or a full disk behind the pipe, does not change the outcome."""
+    stream = stream or sys.stdout
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"duckanon: the answer could not be written: {error.strerror}", file=sys.stderr)
 
 
 def _failed(options: argparse.Namespace, message: str, code: int) -> int:
@@ -61,7 +72,7 @@ def _interrupt(*_: object) -> None:
 def _demo(options: argparse.Namespace) -> int:
     from duckanon.demo import demo
 
-    result = demo(options.into, print)
+    result = demo(options.into, _say)
     return GOOD if result.good else FAILS
 
 
@@ -89,7 +100,7 @@ def _sql(options: argparse.Namespace) -> int:
 
     policy = Policy.load(options.policy)
     with _open(policy, options.db, writable=False) as engine:
-        print(script(policy, engine, options.levels, options.dialect))
+        _say(script(policy, engine, options.levels, options.dialect))
     return GOOD
 
 
@@ -97,15 +108,15 @@ def _hierarchy(options: argparse.Namespace) -> int:
     from duckanon.hierarchy.show import builtins_text, show
 
     if options.policy is None:
-        print(builtins_text())
+        _say(builtins_text())
         return GOOD
     policy = Policy.load(options.policy)
     with _open(policy, options.db, writable=False) as engine:
         text, faults = show(policy, engine, options.column)
     if text:
-        print(text)
+        _say(text)
     for fault in faults:
-        print(f"duckanon: {fault}", file=sys.stderr)
+        _say(f"duckanon: {fault}", sys.stderr)
     return WRONG if faults else GOOD
 
 
@@ -114,7 +125,7 @@ def _metrics(options: argparse.Namespace) -> int:
 
     with open_source(options.source, options.db) as engine:
         found = measure(engine, options.source, options.qi, options.sensitive, options.k)
-    print(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
+    _say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
     return GOOD
 
 
@@ -123,7 +134,7 @@ def _install(options: argparse.Namespace) -> int:
 
     with DuckDB.open(options.database, writable=True) as engine:
         installed = engine.install_macros()
-    print(f"{options.database}: {installed} macros in schema duckanon; try FROM duckanon.k_anonymity('t', ['a', 'b'])")
+    _say(f"{options.database}: {installed} macros in schema duckanon; try FROM duckanon.k_anonymity('t', ['a', 'b'])")
     return GOOD
 
 
@@ -131,11 +142,11 @@ def _told(result: Result, as_json: bool) -> int:
     from duckanon.report import summary
 
     if as_json:
-        print(json.dumps(result.as_json(), ensure_ascii=False, default=str))
+        _say(json.dumps(result.as_json(), ensure_ascii=False, default=str))
         for reason in result.reasons:
-            print(f"duckanon: {reason}", file=sys.stderr)
+            _say(f"duckanon: {reason}", sys.stderr)
     else:
-        print(summary(result), file=sys.stdout if result.good else sys.stderr)
+        _say(summary(result), sys.stdout if result.good else sys.stderr)
     return GOOD if result.good else FAILS
 
 

@@ -28,7 +28,7 @@ DIALECTS = {
     "spark": "",
 }
 
-_SEVERAL_NAMES = 3  # catalog, schema, table
+_MOST_PARTS = 3  # catalog, schema, table
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _comment(text: str) -> str:
 def _table_faults(spelled: str, parts: list[str] | None) -> Iterator[Fault]:
     if parts is None:
         yield Fault("table", f"'{spelled}' is not a name as SQL spells it", 'quote odd names: clinic."odd name"')
-    elif len(parts) > _SEVERAL_NAMES:
+    elif len(parts) > _MOST_PARTS:
         yield Fault("table", f"'{spelled}' has {len(parts)} parts", "at most catalog.schema.table")
 
 
@@ -304,8 +304,10 @@ _HOMOGENEOUS = {
 
 _LOG_VALUES = "LN(CAST(NULLIF(COUNT(DISTINCT v), 0) AS DOUBLE))"
 
-# mohapatra eq. 1, K / K^k · n/k. PostgreSQL refuses a result too small for a double: past e^-700 it is 0.
+# mohapatra eq. 1, K / K^k · n/k; 0 without any value, NULL without any row. PostgreSQL refuses a result too small
+# for a double: past e^-700 it is 0.
 _EXPECTED = """CASE
+    WHEN n > 0 AND log_values IS NULL THEN CAST(0 AS DOUBLE)
     WHEN CAST(k - 1 AS DOUBLE) * log_values > CAST(700 AS DOUBLE) THEN CAST(0 AS DOUBLE)
     ELSE EXP(CAST(1 - k AS DOUBLE) * log_values) * CAST(n AS DOUBLE) / CAST(k AS DOUBLE)
 END"""

@@ -23,7 +23,7 @@ from duckanon.release.view import guarded_view
 from duckanon.result import Result, named_levels, step_json
 from duckanon.scratch import Scratch
 from duckanon.search import Found, search
-from duckanon.source import BoundSource, bind_source, define_source
+from duckanon.source import BoundSource, bind_source, define_source, plain
 from duckanon.utility import utility_of
 from duckanon.verify import Audit, Audited, audit
 from duckanon.version import VERSION
@@ -104,6 +104,7 @@ class Run:
             return released_rows(census, answer.node, good, source)
         rows, keep = source.table, lambda thing, query: self.scratch.table(thing, query, "kept for the view")
         if isinstance(self.target, RelationTarget):
+            self.target.clear_kept()
             keep = self.target.keeper(self.mark)
             if self.policy.source.table is None:
                 name = self.target.kept_name("source")
@@ -125,7 +126,7 @@ class Run:
         policy, holds = self.policy, audited.holds
         suppressed = census.rows - audited.rows
         # The search and the release must tell the same story, whatever the constraints say.
-        agree = audited.rows == answer.released_rows and audited.classes == answer.released_classes
+        agree = audited.rows == answer.released_rows and audited.classes == answer.released_classes and suppressed >= 0
         reasons = () if agree else ("the release does not hold the rows that the search chose",)
         return self.result(
             "violated" if not (holds and agree) else "holds" if dry_run else "released",
@@ -186,7 +187,7 @@ def good_classes(measurer: Measurer, node: Node, scratch: Scratch) -> exp.Table:
 
 def audit_release(policy: Policy, released: Relation, source: BoundSource, census: Census, scratch: Scratch) -> Audit:
     """Measure the released relation against the policy; t against the source's distribution."""
-    values = [released_value(w, column(c.name)).as_(c.name, quoted=True) for w, c in source.sensitive]
+    values = [released_value(w, plain(c)).as_(c.name, quoted=True) for w, c in source.sensitive]
     audited = []
     if values:
         view = scratch.view("reference", exp.select(*values).from_(source.table), "what t is measured against")

@@ -48,16 +48,20 @@ def _given(levels: str, census: Census) -> Node:
     names = {h.column.name.lower(): h for h in census.hierarchies}
     chosen = dict.fromkeys(names, 0)
     faults = []
+    named: set[str] = set()
     for part in levels.split(","):
         name, _, level = part.rpartition("=")
         hierarchy = names.get(name.strip().lower())
         if hierarchy is None:
             remedy = f"quasi-identifiers: {', '.join(h.column.name for h in census.hierarchies)}"
             faults.append(Fault("--levels", f"'{part}' names no quasi-identifier", remedy))
+        elif name.strip().lower() in named:
+            faults.append(Fault("--levels", f"'{part}' names a column for the second time"))
         elif not level.strip().isdecimal() or int(level) > hierarchy.height:
             faults.append(Fault("--levels", f"'{part}' must be a level from 0 to {hierarchy.height}"))
         else:
             chosen[name.strip().lower()] = int(level)
+            named.add(name.strip().lower())
     if faults:
         raise PolicyError(faults)
     return tuple(chosen.values())

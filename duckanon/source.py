@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Relation
-from duckanon.engine.names import quoted
+from duckanon.engine import Column, Engine, Relation
+from duckanon.engine.names import folded, quoted
 from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import any_of, column, sql
 from duckanon.policy import MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.scratch import Scratch
+
+_FIXED_ARRAY = re.compile(r"\[\d+\]")
+# Two texts that are equal only under a collation, which the column's own type lends to the literal.
+_COLLATED = tuple(
+    f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
+    for one, other in (("'a'", "'A'"), ("'e'", "'é'"), ("CHR(233)", "'e' || CHR(769)"))
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,7 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
     """Find the source and check that every column has a role and every role a column."""
     relation = define_source(policy, scratch)
     columns = scratch.engine.columns(relation.table)
-    by_name = {column.name.lower(): column for column in columns}
+    by_name = {folded(c.name): c for c in columns}
     roles = {
         "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
         "sensitive": [s.column for s in policy.sensitive],
@@ -44,26 +54,53 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         Fault(f"{role}: {name}", "there is no such column in the source", _nearest(name, columns))
         for role, names in roles.items()
         for name in names
-        if name.lower() not in by_name
+        if folded(name) not in by_name
     ]
-    named = {name.lower() for names in roles.values() for name in names}
+    named = {folded(name) for names in roles.values() for name in names}
     faults += [
-        Fault(
-            column.name, "is a column of the source without a role", "list it under identifiers, keep or another role"
-        )
-        for column in columns
-        if column.name.lower() not in named
+        Fault(c.name, "is a column of the source without a role", "list it under identifiers, keep or another role")
+        for c in columns
+        if folded(c.name) not in named
     ]
     if faults:
         raise PolicyError(faults, policy.file)
-    hidden = {name.lower() for name in policy.identifiers}
+    hidden = {folded(name) for name in policy.identifiers}
+    _comparable(policy, [c for c in columns if folded(c.name) not in hidden], relation, scratch.engine)
     return BoundSource(
         relation,
-        tuple((q, by_name[q.column.lower()]) for q in policy.quasi_identifiers),
-        tuple((s, by_name[s.column.lower()]) for s in policy.sensitive),
-        tuple(by_name[name.lower()] for name in policy.keep),
-        tuple(column.name for column in columns if column.name.lower() not in hidden),
+        tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers),
+        tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
+        tuple(by_name[folded(name)] for name in policy.keep),
+        tuple(c.name for c in columns if folded(c.name) not in hidden),
     )
+
+
+def plain(c: Column, table: str | None = None) -> exp.Expr:
+    """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter."""
+    value = column(c.name, table)
+    return sql(":value + 0", value=value) if c.type in ("DOUBLE", "FLOAT") else value
+
+
+def _comparable(policy: Policy, released: list[Column], relation: Relation, engine: Engine) -> None:
+    """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
+    single = {folded(q.column) for q in policy.quasi_identifiers} | {folded(s.column) for s in policy.sensitive}
+    faults = []
+    for c in released:
+        if _FIXED_ARRAY.search(c.type) or c.type.startswith(("INTERVAL", "UNION", "MAP")):
+            faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", "cast it in source.query"))
+        elif folded(c.name) in single and (c.type.endswith("[]") or c.type.startswith("STRUCT")):
+            faults.append(Fault(c.name, f"is of type {c.type}, not a single value", "cast it in source.query"))
+    texts = [c for c in released if c.type == "VARCHAR"]
+    if texts and not faults:
+        probes = [
+            any_of(sql(probe, text=column(c.name)) for probe in _COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
+        ]
+        found = engine.fetch(exp.select(*probes).from_(relation.table).limit(1))
+        remedy = "take the collation off in source.query: decode(encode(column))"
+        what = "has a collation, by which texts that look different are equal"
+        faults += [Fault(c.name, what, remedy) for row in found for c, hit in zip(texts, row, strict=True) if hit]
+    if faults:
+        raise PolicyError(faults, policy.file)
 
 
 def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None = None) -> Relation:
@@ -93,8 +130,6 @@ def _read_as_text(policy: Policy) -> Iterable[str]:
 
 
 def _nearest(name: str, columns: list[Column]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name.lower(), [c.name.lower() for c in columns], n=1)
-    spelled = {c.name.lower(): c.name for c in columns}
+    near = difflib.get_close_matches(folded(name), [folded(c.name) for c in columns], n=1)
+    spelled = {folded(c.name): c.name for c in columns}
     return f"did you mean {quoted(spelled[near[0]])}?" if near else f"it has {', '.join(c.name for c in columns[:20])}"

@@ -385,7 +385,7 @@ WITH census AS (
     FROM census
     GROUP BY ALL
 ), measured AS (
-    SELECT x, highest / x > coalesce(c, error('duckanon.skewness: c is NULL')) + 1e-9 AS skewed
+    SELECT x, highest / x > coalesce(c + 1e-9, error('duckanon.skewness: c is NULL')) AS skewed
     FROM classes
 )
 SELECT
@@ -490,12 +490,402 @@ sorted_classes AS (
 ), ordered_distance AS (
     SELECT
         (sum(c * all_rows * (2 * e - stretches.i - next_i) + 2 * n * (stretches.below - ending.below))
-            + any_value(n * area)) / any_value(n * all_rows) / any_value(m - 1) AS distance
+            + any_value(n * area)) / any_value(n * all_rows) / greatest(any_value(m) - 1, 1) AS distance
     FROM stretches JOIN distribution AS ending ON ending.i = e
     GROUP BY id
 )
 SELECT max(distance) AS t
-FROM (FROM equal_distance UNION ALL SELECT coalesce(distance, 0) FROM ordered_distance);
+FROM (FROM equal_distance UNION ALL FROM ordered_distance);
 
 COMMENT ON MACRO TABLE duckanon.t_closeness IS
     'The t of t-closeness to the table''s own distribution (numbers: ordered distance, others: equal distance): t.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- t_closeness_to(tbl, qi, sensitive, reference): t against the distribution in another table.
+--   reference  a table or view with a column of the same name, such as the source that tbl was released from.
+--   Output  t: the greatest distance of a class's distribution from that of the reference; NULL when either table has
+--           no value. The m values of the ordered distance are those of both tables.
+--   NULL    left out of all distributions; a class without any value contributes nothing.
+--   Formula as t_closeness, which also tells how it is computed.
+CREATE OR REPLACE MACRO duckanon.t_closeness_to(tbl, qi, sensitive, reference) AS TABLE
+WITH duckanon_records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.t_closeness_to: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.t_closeness_to: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.t_closeness_to: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), duckanon_reference AS NOT MATERIALIZED (
+    SELECT COLUMNS([sensitive]) AS s FROM query_table(reference)
+), ranked AS (
+    SELECT
+        s,
+        total,
+        (row_number() OVER (ORDER BY s))::INTEGER AS i,
+        (sum(total) OVER (ORDER BY s))::BIGINT AS cumulative
+    FROM (
+        SELECT s, sum(present)::BIGINT AS total
+        FROM (
+            SELECT s, count(*) AS present FROM duckanon_reference GROUP BY s
+            UNION ALL
+            SELECT DISTINCT s, 0 FROM duckanon_records
+        )
+        WHERE s IS NOT NULL
+        GROUP BY s
+    )
+), distribution AS MATERIALIZED (
+    SELECT
+        *,
+        coalesce(sum(cumulative) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS below
+    FROM ranked
+), whole AS MATERIALIZED (
+    SELECT count(*)::INTEGER AS m, nullif(sum(total), 0)::HUGEINT AS all_rows, sum(cumulative)::HUGEINT AS area FROM distribution
+),
+-- equal distance
+census AS (
+    SELECT COLUMNS('^q_'), i, total, count(*) AS y
+    FROM duckanon_records LEFT JOIN distribution USING (s)
+    WHERE NOT regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+    GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        row_number() OVER () AS id,
+        sum(y) FILTER (i IS NOT NULL) AS n,
+        list(y) FILTER (i IS NOT NULL) AS ys,
+        list(total) FILTER (i IS NOT NULL) AS totals
+    FROM census
+    GROUP BY ALL
+), pairs AS MATERIALIZED (
+    SELECT id, n, unnest(ys) AS y, unnest(totals) AS total FROM classes
+), equal_distance AS (
+    SELECT sum(greatest(y * all_rows - total * n, 0)) / any_value(n * all_rows) AS distance
+    FROM pairs CROSS JOIN whole
+    GROUP BY id
+),
+-- ordered distance
+sorted_classes AS (
+    SELECT COLUMNS('^q_'), row_number() OVER () AS id, list(i ORDER BY i) FILTER (i IS NOT NULL) AS ranks
+    FROM duckanon_records LEFT JOIN distribution USING (s)
+    WHERE regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+    GROUP BY ALL
+), steps AS MATERIALIZED (
+    SELECT id, n, i, next_i, c
+    FROM (
+        SELECT
+            id,
+            len(ranks) AS n,
+            unnest(ranks) AS i,
+            unnest(ranks[2:]) AS next_i,
+            generate_subscripts(ranks, 1) AS c
+        FROM sorted_classes
+    )
+    WHERE i IS DISTINCT FROM next_i
+), crossings AS (
+    SELECT c, n, (1 + sum(passed) OVER (ORDER BY position))::INTEGER AS crossing
+    FROM (
+        SELECT c, n, (c * all_rows + n - 1) // n AS position, 0 AS passed
+        FROM (SELECT DISTINCT c, n FROM steps) CROSS JOIN whole
+        UNION ALL
+        SELECT NULL, NULL, cumulative + 1, 1 FROM distribution
+    )
+), stretches AS (
+    SELECT id, n, c, steps.i, coalesce(next_i, m + 1) AS next_i, below, all_rows, m, area,
+        greatest(steps.i, least(coalesce(next_i, m + 1), crossing)) AS e
+    FROM steps JOIN crossings USING (c, n) JOIN distribution USING (i) CROSS JOIN whole
+), ordered_distance AS (
+    SELECT
+        (sum(c * all_rows * (2 * e - stretches.i - next_i) + 2 * n * (stretches.below - ending.below))
+            + any_value(n * area)) / any_value(n * all_rows) / greatest(any_value(m) - 1, 1) AS distance
+    FROM stretches JOIN distribution AS ending ON ending.i = e
+    GROUP BY id
+)
+SELECT CASE
+    WHEN regexp_full_match(
+            typeof((SELECT any_value(s) FROM duckanon_records WHERE false)),
+            'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+        <> regexp_full_match(
+            typeof((SELECT any_value(s) FROM duckanon_reference WHERE false)),
+            'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+        THEN error('duckanon.t_closeness_to: ' || sensitive || ' is a number in one of the two tables only')
+    ELSE max(distance) END AS t
+FROM (FROM equal_distance UNION ALL FROM ordered_distance);
+
+COMMENT ON MACRO TABLE duckanon.t_closeness_to IS
+    't-closeness to the distribution of the same column in another table, such as the source of a release: t.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- value_diversity(tbl, qi, sensitive): how diverse the classes are that contain each value.
+--   Output  value; row_count: y; distinct_l: the least number of distinct values in a class that contains the value.
+--           By value. (l, c)-anonymity asks each value s for a distinct_l of at least its own l_s (yang III).
+--   NULL    not a value, and has no row.
+CREATE OR REPLACE MACRO duckanon.value_diversity(tbl, qi, sensitive) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.value_diversity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.value_diversity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.value_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), sensitive_values AS MATERIALIZED (
+    SELECT s, total, (row_number() OVER (ORDER BY s))::INTEGER AS code
+    FROM (SELECT s, count(*) AS total FROM records WHERE s IS NOT NULL GROUP BY s)
+), census AS (
+    SELECT DISTINCT COLUMNS('^q_'), code
+    FROM records LEFT JOIN sensitive_values USING (s)
+), classes AS (
+    SELECT COLUMNS('^q_'), list(code) FILTER (code IS NOT NULL) AS codes
+    FROM census
+    GROUP BY ALL
+), measured AS (
+    SELECT code, min(distinct_values) AS least
+    FROM (SELECT unnest(codes) AS code, len(codes) AS distinct_values FROM classes)
+    GROUP BY code
+)
+SELECT s AS value, total AS row_count, least AS distinct_l
+FROM measured JOIN sensitive_values USING (code)
+ORDER BY s;
+
+COMMENT ON MACRO TABLE duckanon.value_diversity IS
+    'Per sensitive value, the least number of distinct values in a class that contains it: value, row_count, distinct_l.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- proximity(tbl, qi, sensitive, epsilon): how much of a class has nearly the same number, for (epsilon, m).
+--   epsilon  the distance, 0 or more, up to which two numbers count as near each other.
+--   Output  share: the largest share of a class that lies within epsilon of one of its values, that row included.
+--           (epsilon, m) holds when share <= 1/m. NULL without any value.
+--   NULL    counts in the size of the class, and is near nothing.
+--   Numbers are compared as DOUBLE. A sensitive column that is no number is an error.
+CREATE OR REPLACE MACRO duckanon.proximity(tbl, qi, sensitive, epsilon) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT row(*COLUMNS(qi)) AS class_key, COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.proximity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.proximity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.proximity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), classes AS (
+    SELECT class_key, row_number() OVER () AS id, count(*) AS x
+    FROM records
+    GROUP BY class_key
+), census AS (
+    SELECT id, x, s, count(*) AS y
+    FROM records JOIN classes USING (class_key)
+    WHERE s IS NOT NULL
+    GROUP BY ALL
+), numbers AS (
+    SELECT
+        id,
+        x,
+        y,
+        CASE
+            WHEN regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
+                THEN TRY_CAST(s AS DOUBLE)
+            ELSE error('duckanon.proximity: the sensitive column ' || sensitive || ' is no number')
+        END AS number,
+        CASE WHEN epsilon >= 0 THEN epsilon + 1e-9 ELSE error('duckanon.proximity: epsilon must be 0 or more') END AS reach
+    FROM census
+), neighbours AS (
+    SELECT
+        x,
+        sum(y) OVER (PARTITION BY id ORDER BY number RANGE BETWEEN reach PRECEDING AND reach FOLLOWING) AS near
+    FROM numbers
+)
+SELECT max(near / x) AS share
+FROM neighbours;
+
+COMMENT ON MACRO TABLE duckanon.proximity IS
+    'The largest share of a class that lies within epsilon of one of its numbers, for (epsilon, m): share.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- k_violations(tbl, qi, k := 5): the classes that break k-anonymity. No rows: it holds.
+--   Output  the qi columns; class_size: x_i < k. By class_size, then the qi columns.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.k_violations(tbl, qi, k := 5) AS TABLE
+SELECT COLUMNS(qi), count(*) AS class_size
+FROM query_table(CASE
+    WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+        THEN error('duckanon.k_violations: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+    ELSE tbl END)
+GROUP BY ALL
+HAVING count(*) < coalesce(k, error('duckanon.k_violations: k is NULL'))
+ORDER BY count(*), COLUMNS(qi);
+
+COMMENT ON MACRO TABLE duckanon.k_violations IS
+    'One row per class smaller than k (no rows: k-anonymity holds): the qi columns, class_size.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- l_violations(tbl, qi, sensitive, l := 2): the classes that break distinct l-diversity. No rows: it holds.
+--   Output  the qi columns; class_size: x_i; distinct_l: its distinct values, fewer than l. By class_size, then the
+--           qi columns.
+--   NULL    not a value: a class without any other value has distinct_l 0.
+CREATE OR REPLACE MACRO duckanon.l_violations(tbl, qi, sensitive, l := 2) AS TABLE
+WITH census AS (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.l_violations: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.l_violations: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.l_violations: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+    GROUP BY ALL
+), classes AS (
+    SELECT COLUMNS('^q_'), sum(y)::BIGINT AS x, count(s) AS distinct_values
+    FROM census
+    GROUP BY ALL
+)
+SELECT COLUMNS('(?s)^q_(.*)$') AS "\1", x AS class_size, distinct_values AS distinct_l
+FROM classes
+WHERE distinct_values < coalesce(l, error('duckanon.l_violations: l is NULL'))
+ORDER BY x, COLUMNS('^q_');
+
+COMMENT ON MACRO TABLE duckanon.l_violations IS
+    'One row per class with fewer than l distinct values (no rows: it holds): the qi columns, class_size, distinct_l.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- alpha_violations(tbl, qi, sensitive, alpha := 0.5): the classes that break general (alpha, k). No rows: it holds.
+--   Output  the qi columns; class_size: x_i; highest_frequency: y_i / x_i of its most frequent value, above alpha.
+--           By class_size, then the qi columns.
+--   NULL    counts in x_i; its own frequency does not matter.
+CREATE OR REPLACE MACRO duckanon.alpha_violations(tbl, qi, sensitive, alpha := 0.5) AS TABLE
+WITH census AS (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.alpha_violations: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.alpha_violations: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.alpha_violations: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+    GROUP BY ALL
+), classes AS (
+    SELECT COLUMNS('^q_'), sum(y)::BIGINT AS x, max(y) FILTER (s IS NOT NULL) AS highest
+    FROM census
+    GROUP BY ALL
+)
+SELECT COLUMNS('(?s)^q_(.*)$') AS "\1", x AS class_size, highest / x AS highest_frequency
+FROM classes
+WHERE highest / x > coalesce(alpha + 1e-9, error('duckanon.alpha_violations: alpha is NULL'))
+ORDER BY x, COLUMNS('^q_');
+
+COMMENT ON MACRO TABLE duckanon.alpha_violations IS
+    'One row per class in which some value is more frequent than alpha (no rows: it holds): the qi columns, class_size, highest_frequency.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- distinction(tbl, columns): which columns, alone or together, single people out.
+--   columns  a list of one or more different column names. All sets of one, two and three of them are measured: 8
+--            columns make 92 sets, 14 make 469.
+--   Output  columns: the set, a list; distinct_values: its distinct combinations of values; unique_rows: rows alone with
+--           theirs; unique_share: unique_rows / n. Small sets first, then the most identifying. No rows for an empty
+--           table.
+--   NULL    a value like any other.
+--   The sets depend on the list, so this macro writes its GROUPING SETS as text for query(). Only positions enter that
+--   text, apart from the names of the table and the columns, which are quoted as strings.
+CREATE OR REPLACE MACRO duckanon.distinction(tbl, columns) AS TABLE
+WITH groups AS (
+    FROM query(CASE
+        WHEN typeof(columns) <> 'VARCHAR[]' OR len(columns) = 0
+            THEN error('duckanon.distinction: columns must be a list of one or more column names, such as [''age'', ''zip'']')
+        WHEN len(list_distinct(list_transform(TRY_CAST(columns AS VARCHAR[]), lambda name: lower(name)))) < len(columns)
+            THEN error('duckanon.distinction: a column is named twice')
+        ELSE
+            'SELECT grouping('
+            || array_to_string([format('c{}', a) for a in range(1, len(columns) + 1)], ', ')
+            || ') AS g, sum(n) AS x FROM (SELECT '
+            || array_to_string(list_transform(TRY_CAST(columns AS VARCHAR[]), lambda name, a:
+                format('COLUMNS([''{}'']) AS c{}', replace(name, '''', ''''''), a)), ', ')
+            || ', count(*) AS n FROM query_table('''
+            || replace(tbl, '''', '''''')
+            || ''') GROUP BY ALL) GROUP BY GROUPING SETS ('
+            || array_to_string(flatten([flatten([
+                [format('(c{}, c{}, c{})', a, b, c) for c in range(b, len(columns) + 1) if a < b or b = c]
+                for b in range(a, len(columns) + 1)]) for a in range(1, len(columns) + 1)]), ', ')
+            || ')'
+        END)
+), measured AS (
+    SELECT
+        list_filter(columns, lambda name, a: (g >> (len(columns) - a)) & 1 = 0) AS members,
+        count(*) AS distinct_values,
+        count(*) FILTER (x = 1) AS unique_rows,
+        sum(x) AS n
+    FROM groups
+    GROUP BY g
+)
+SELECT members AS "columns", distinct_values, unique_rows, unique_rows / n AS unique_share
+FROM measured
+ORDER BY len(members), unique_rows DESC, distinct_values DESC, members;
+
+COMMENT ON MACRO TABLE duckanon.distinction IS
+    'Which sets of one to three columns single people out: columns, distinct_values, unique_rows, unique_share.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- utility(source, release, qi): what a release keeps of its source, as far as it shows without the hierarchies.
+--   source, release  tables or views, both with the qi columns.
+--   Output  one row per measure: measure, column (of distinct_values; NULL otherwise), source, release, ratio: release /
+--           source, NULL for an empty source. All figures are DOUBLE. The measures, in this order:
+--             row_count           rows; what the release lacks was suppressed
+--             classes             distinct combinations of the quasi-identifiers
+--             average_class_size  row_count / classes
+--             discernibility      sum of x_i^2 over the classes, plus N for each suppressed row, N = the source's rows
+--                                 (pan eq. 8)
+--             distinct_values     one row for each quasi-identifier, in the order of the source
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.utility(source, release, qi) AS TABLE
+WITH duckanon_source AS MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.utility: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        ELSE source END)
+    GROUP BY ALL
+), duckanon_release AS MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
+    FROM query_table(release)
+    GROUP BY ALL
+), source_table AS (
+    SELECT coalesce(sum(x), 0)::DOUBLE AS n, count(*) AS classes, coalesce(sum(x * x::HUGEINT), 0)::DOUBLE AS squares
+    FROM duckanon_source
+), release_table AS (
+    SELECT coalesce(sum(x), 0)::DOUBLE AS n, count(*) AS classes, coalesce(sum(x * x::HUGEINT), 0)::DOUBLE AS squares
+    FROM duckanon_release
+), source_values AS (
+    UNPIVOT (
+        SELECT count(DISTINCT COLUMNS('^q_')) + coalesce(bool_or(COLUMNS('^q_') IS NULL), false)::BIGINT AS "\0"
+        FROM duckanon_source
+    ) ON COLUMNS('^q_') INTO NAME name VALUE size
+), release_values AS (
+    UNPIVOT (
+        SELECT count(DISTINCT COLUMNS('^q_')) + coalesce(bool_or(COLUMNS('^q_') IS NULL), false)::BIGINT AS "\0"
+        FROM duckanon_release
+    ) ON COLUMNS('^q_') INTO NAME name VALUE size
+), figures AS (
+    SELECT 1 AS place, 'row_count' AS label, NULL AS name, s.n AS before, r.n AS after
+    FROM source_table AS s, release_table AS r
+    UNION ALL
+    SELECT 2, 'classes', NULL, s.classes, r.classes
+    FROM source_table AS s, release_table AS r
+    UNION ALL
+    SELECT 3, 'average_class_size', NULL, s.n / nullif(s.classes, 0), r.n / nullif(r.classes, 0)
+    FROM source_table AS s, release_table AS r
+    UNION ALL
+    SELECT 4, 'discernibility', NULL, s.squares, r.squares + greatest(s.n - r.n, 0) * s.n
+    FROM source_table AS s, release_table AS r
+    UNION ALL
+    SELECT 4 + s.place, 'distinct_values', substr(s.name, 3), s.size, r.size
+    FROM (SELECT *, row_number() OVER () AS place FROM source_values) AS s
+    JOIN release_values AS r ON lower(s.name) = lower(r.name)
+)
+SELECT
+    label AS measure, name AS "column", before AS "source", after AS "release", after / nullif(before, 0) AS ratio
+FROM figures
+ORDER BY place;
+
+COMMENT ON MACRO TABLE duckanon.utility IS
+    'What a release keeps of its source, one row per measure: measure, column, source, release, ratio.';

@@ -1,20 +1,23 @@
-"""The definitions of models, hierarchies and searches in plain Python, slow and direct: what the SQL must agree with.
+"""Hierarchies, models, searches and utility in plain Python, slow and direct: what a whole run is compared with.
 
-Nothing here knows of DuckDB or of the package. Rows are dicts; a class is the list of rows that share their labels.
+Nothing here knows of DuckDB or of the package. A table is a list of rows, a row a mapping from column to value; a
+class is the list of the rows that share their labels. The figures of a class are those of tests/metrics_reference.py.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
-from typing import Protocol
+from typing import Any, Protocol
+
+from tests import metrics_reference as metrics
 
 Value = str | int | float | Decimal | date | None
 Row = Mapping[str, Value]
@@ -328,78 +331,10 @@ class Policy:
         return math.floor(self.suppression * rows)
 
 
-# -- privacy models (§1) ------------------------------------------------------------------------------
+# -- constraints: models with thresholds (§1) ---------------------------------------------------------
 
-Members = Sequence[Value]  # the sensitive values of one class's rows, as released
-
-
-def known(members: Members) -> list[Value]:
-    """NULL needs no protection and is no value."""
-    return [value for value in members if value is not None]
-
-
-def distinct_l(members: Members) -> int:
-    return len(set(known(members)))
-
-
-def entropy_l(members: Members) -> float:
-    counts = Counter(known(members)).values()
-    return math.exp(-sum(y / sum(counts) * math.log(y / sum(counts)) for y in counts)) if counts else 0.0
-
-
-def recursive_c(members: Members, l: int) -> float:  # noqa: E741
-    """The c that r_1 < c (r_l + … + r_m) must exceed."""
-    counts = sorted(Counter(known(members)).values(), reverse=True)
-    rest = sum(counts[l - 1 :])
-    return counts[0] / rest if rest else math.inf
-
-
-def highest_share(members: Members, counts: Callable[[Value], bool]) -> float:
-    """The frequency of the most frequent value of those that count."""
-    found = Counter(value for value in known(members) if counts(value))
-    return max(found.values(), default=0) / len(members)
-
-
-def shares(members: Members, values: Members) -> list[float]:
-    counts = Counter(members)
-    return [counts[value] / len(members) for value in values]
-
-
-def closeness(members: Members, source: Members) -> float:
-    """Distance from the source's distribution: ordered for numbers, equal otherwise."""
-    here, there = known(members), known(source)
-    if not here:
-        return 0.0
-    ordered = all(isinstance(value, (int, float, Decimal)) for value in there)
-    values = sorted(set(there), key=number) if ordered else list(set(there))
-    gaps = [p - q for p, q in zip(shares(here, values), shares(there, values), strict=True)]
-    if not ordered:
-        return sum(map(abs, gaps)) / 2
-    steps = max(1, len(values) - 1)
-    return sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps))) / steps
-
-
-def nearness(members: Members, epsilon: float) -> float:
-    """The largest share of a class that lies within epsilon of one of its numbers."""
-    numbers = [float(number(value)) for value in known(members)]
-    near = [sum(abs(a - b) <= epsilon + TOLERANCE for b in numbers) for a in numbers]
-    return max(near, default=0) / len(members)
-
-
-def leakage(classes: Sequence[Members], value: Value) -> tuple[float, float]:
-    """ALP and DIF of a value that some class has."""
-    pairs = [(sum(member == value for member in members), len(members)) for members in classes]
-    alp = sum(y * y / x for y, x in pairs) / sum(y for y, _ in pairs)
-    return alp, max(y / x for y, x in pairs) - alp
-
-
-def level_weights(wanted: Sensitive) -> dict[int, float]:
-    """pan eq. 2: the i-th of k levels weighs (i − 1)/(k − 1)."""
-    steps = max(1, len(wanted.levels) - 1)
-    return {level: place / steps for place, level in enumerate(sorted(wanted.levels))}
-
-
-# -- constraints: models with thresholds --------------------------------------------------------------
+Table = Sequence[Row]
+ONE_CLASS: tuple[str, ...] = ()  # quasi-identifiers of rows that are one class already
 
 
 @dataclass(frozen=True)
@@ -430,88 +365,115 @@ class Bound:
         return (min if self.kind == "least" else max)(found, default=None)
 
 
-Figure = Callable[[Members], float | None]
+Figure = Callable[[Table], float | None]  # of the rows of one class, as they are released
 Rule = tuple[Bound, Figure]
+Bounds = Callable[..., Bound]
 
 
-def class_rules(wanted: Sensitive, source: Members) -> Iterator[Rule]:
-    """Every class-level constraint of a sensitive column whose source rows show `source`."""
+def class_rules(wanted: Sensitive, source: Table) -> Iterator[Rule]:
+    """Every class-level constraint of a sensitive column; `source`: its rows, sensitive values as released."""
 
     def bound(name: str, kind: str, threshold: float, value: str | None = None) -> Bound:
         return Bound(name, wanted.column, value, kind, threshold)
 
-    if wanted.l is not None:
-        yield bound("distinct_l", "least", wanted.l), distinct_l
-    if wanted.entropy_l is not None:
-        yield bound("entropy_l", "least", wanted.entropy_l), entropy_l
-    if wanted.recursive is not None:
-        c, l = wanted.recursive  # noqa: E741
-        yield bound("recursive", "below", c), lambda members: recursive_c(members, l)
-    if wanted.t is not None:
-        yield bound("t", "most", wanted.t), lambda members: closeness(members, source)
-    if wanted.proximity is not None:
-        epsilon, m = wanted.proximity
-        yield bound("proximity", "most", 1 / m), lambda members: nearness(members, epsilon)
+    yield from _diversity_rules(wanted, bound)
     yield from _alpha_rules(wanted, bound)
     yield from _level_rules(wanted, bound)
+    yield from _distance_rules(wanted, bound, source)
+
+
+def _diversity_rules(wanted: Sensitive, bound: Bounds) -> Iterator[Rule]:
+    column = wanted.column
+    if wanted.l is not None:
+        yield bound("distinct_l", "least", wanted.l), lambda rows: metrics.distinct_l(rows, ONE_CLASS, column)
+    if wanted.entropy_l is not None:
+        yield bound("entropy_l", "least", wanted.entropy_l), lambda rows: metrics.class_entropy_l(rows, column)
+    if wanted.recursive is not None:
+        c, l = wanted.recursive  # noqa: E741
+        yield bound("recursive", "below", c), lambda rows: recursive_c(rows, column, l)
     for value, least in wanted.own("l").items():
-        yield bound("value_l", "least", least, value), _where_present(value)
-
-
-Bounds = Callable[..., Bound]
+        yield bound("value_l", "least", least, value), partial(value_l, column=column, named=value)
 
 
 def _alpha_rules(wanted: Sensitive, bound: Bounds) -> Iterator[Rule]:
     own = wanted.own("alpha")
     for value, most in own.items():
-        yield bound("alpha", "most", most, value), _share_of(value)
+        yield bound("alpha", "most", most, value), partial(alpha, column=wanted.column, only=value)
     if wanted.alpha is not None:
-        yield (
-            bound("alpha", "most", wanted.alpha),
-            lambda members: highest_share(members, lambda value: text(value) not in own),
-        )
-
-
-def _share_of(named: str) -> Figure:
-    return lambda members: highest_share(members, lambda value: text(value) == named)
-
-
-def _where_present(named: str) -> Figure:
-    """yang's l: asked only of the classes that have the value."""
-    return lambda members: distinct_l(members) if named in map(text, known(members)) else None
+        yield bound("alpha", "most", wanted.alpha), partial(alpha, column=wanted.column, but=own)
 
 
 def _level_rules(wanted: Sensitive, bound: Bounds) -> Iterator[Rule]:
-    def levels(members: Members) -> list[int | None]:
-        return [wanted.level_shown(value) for value in members]
+    column = wanted.column
 
-    def weight(members: Members) -> float:
-        return sum(weight for level, weight in level_weights(wanted).items() if level in levels(members))
+    def levels(rows: Table) -> Table:
+        return [{column: wanted.level_shown(row[column])} for row in rows]
+
+    def weight(rows: Table) -> float:
+        return sum(level_weights(wanted)[level] for level in metrics.values(levels(rows), column))
+
+    def share(rows: Table, level: int) -> float:
+        return alpha(levels(rows), column, only=text(level))
 
     if wanted.level_l is not None:
-        yield bound("level_l", "least", wanted.level_l), lambda members: distinct_l(levels(members))
+        yield bound("level_l", "least", wanted.level_l), lambda rows: metrics.distinct_l(levels(rows), (), column)
     for level, most in wanted.level_alpha.items():
-        yield bound("level_alpha", "most", most, str(level)), _share_of_level(levels, level)
+        yield bound("level_alpha", "most", most, text(level)), partial(share, level=level)
     if wanted.level_weight is not None:
         yield bound("level_weight", "least", wanted.level_weight), weight
 
 
-def _share_of_level(levels: Callable[[Members], list[int | None]], level: int) -> Figure:
-    return lambda members: levels(members).count(level) / len(members)
+def _distance_rules(wanted: Sensitive, bound: Bounds, source: Table) -> Iterator[Rule]:
+    if wanted.t is not None:
+        yield bound("t", "most", wanted.t), partial(closeness, column=wanted.column, source=source)
+    if wanted.proximity is not None:
+        epsilon, m = wanted.proximity
+        near = lambda rows: metrics.proximity(rows, ONE_CLASS, wanted.column, epsilon) or 0.0  # noqa: E731
+        yield bound("proximity", "most", 1 / m), near
 
 
-def table_findings(wanted: Sensitive, classes: Sequence[Members]) -> Iterator[tuple[Bound, float | None]]:
+def recursive_c(rows: Table, column: str, l: int) -> float:  # noqa: E741
+    """The c that a class's r_1 / (r_l + … + r_m) must lie below; with fewer than l values none will do."""
+    c = metrics.recursive_c(rows, ONE_CLASS, column, l)
+    return math.inf if c is None else c
+
+
+def value_l(rows: Table, column: str, named: str) -> int | None:
+    """yang's l: asked only of the classes that have the value."""
+    found = metrics.value_diversity(rows, ONE_CLASS, column)
+    return next((l for value, l in found.items() if text(value) == named), None)  # noqa: E741
+
+
+def alpha(rows: Table, column: str, only: str | None = None, but: Container[str] = ()) -> float:
+    """The frequency of a class's most frequent value: of one value only, or of all but some."""
+    found = metrics.alpha(rows, ONE_CLASS, column)
+    asked = (share for value, share in found.items() if only in (None, text(value)) and text(value) not in but)
+    return max(asked, default=0.0)
+
+
+def closeness(rows: Table, column: str, source: Table) -> float:
+    """t against the source's distribution: ordered distance for numbers; a class without a value is 0 away."""
+    ordered = all(isinstance(value, (int, float, Decimal)) for value in metrics.values(source, column))
+    return metrics.t(rows, ONE_CLASS, column, ordered=ordered, reference=source) or 0.0
+
+
+def level_weights(wanted: Sensitive) -> dict[int, float]:
+    """pan eq. 2: the i-th of k levels weighs (i − 1)/(k − 1)."""
+    steps = max(1, len(wanted.levels) - 1)
+    return {level: place / steps for place, level in enumerate(sorted(wanted.levels))}
+
+
+def table_rules(wanted: Sensitive, released: Table, qi: Sequence[str]) -> Iterator[tuple[Bound, float | None]]:
     """ALP and DIF: the highest over the values that each threshold is for."""
-    leaks = {value: leakage(classes, value) for value in {v for members in classes for v in known(members)}}
-    for place, name in enumerate(("alp", "dif")):
-        own = wanted.own(name)
+    leaks = metrics.leakage(released, qi, wanted.column)
+    for name in ("alp", "dif"):
+        figures = {text(value): getattr(leak, name) for value, leak in leaks.items()}
+        own, column_wide = wanted.own(name), getattr(wanted, name)
         for named, most in own.items():
-            found = [leak[place] for value, leak in leaks.items() if text(value) == named]
-            yield Bound(name, wanted.column, named, "most", most), max(found, default=None)
-        column_wide = getattr(wanted, name)
+            yield Bound(name, wanted.column, named, "most", most), figures.get(named)
         if column_wide is not None:
-            found = [leak[place] for value, leak in leaks.items() if text(value) not in own]
-            yield Bound(name, wanted.column, None, "most", column_wide), max(found, default=None)
+            others = [figure for value, figure in figures.items() if value not in own]
+            yield Bound(name, wanted.column, None, "most", column_wide), max(others, default=None)
 
 
 # -- a node of the lattice ----------------------------------------------------------------------------
@@ -524,15 +486,12 @@ class Judged:
     """What a node is like before and after its failing classes are suppressed."""
 
     node: Node
-    good: Mapping[Label, list[Row]]
+    good: Mapping[Label, list[Row]]  # source rows
     failing: Mapping[Label, list[Row]]
+    released: Table
     class_findings: Findings  # over all classes
     good_findings: Findings  # over the good ones
     table_findings: Findings  # over the good ones
-
-    @property
-    def released_rows(self) -> int:
-        return sum(map(len, self.good.values()))
 
     @property
     def failing_rows(self) -> int:
@@ -542,7 +501,7 @@ class Judged:
         """A node at which every row fails is never an answer."""
         if not self.good or self.failing_rows > budget:
             return False
-        return all(bound.holds(figure) for bound, figure in self.table_findings.items())
+        return all_hold(self.table_findings)
 
 
 @dataclass(frozen=True)
@@ -556,6 +515,10 @@ class Problem:
     @property
     def rows(self) -> tuple[Row, ...]:
         return self.source if self.current is None else self.current
+
+    @property
+    def qi(self) -> list[str]:
+        return [q.column for q in self.policy.quasi_identifiers]
 
     @cached_property
     def budget(self) -> int:
@@ -572,68 +535,56 @@ class Problem:
     def top(self) -> Node:
         return tuple(h.height for h in self.hierarchies)
 
-    def label(self, row: Row, node: Node) -> Label:
-        return tuple(h.label(row[h.column], level) for h, level in zip(self.hierarchies, node, strict=True))
+    def at(self, node: Node) -> list[tuple[Hierarchy, int]]:
+        return list(zip(self.hierarchies, node, strict=True))
 
     def classes(self, node: Node) -> dict[Label, list[Row]]:
         found: dict[Label, list[Row]] = defaultdict(list)
-        pairs = list(zip(self.hierarchies, node, strict=True))
         for row in self.rows:
-            if all(h.knows(row[h.column], level) for h, level in pairs):
-                found[self.label(row, node)].append(row)
+            if all(h.knows(row[h.column], level) for h, level in self.at(node)):
+                found[tuple(h.label(row[h.column], level) for h, level in self.at(node))].append(row)
         return dict(found)
 
-    @cached_property
-    def rules(self) -> list[tuple[Sensitive | None, Rule]]:
-        """Every class-level constraint, with the column it looks at."""
-        size = Bound("k", None, None, "least", self.policy.k)
-        found: list[tuple[Sensitive | None, Rule]] = [(None, (size, len))]
-        for wanted in self.policy.sensitive:
-            found += [(wanted, rule) for rule in class_rules(wanted, members(self.rows, wanted))]
-        return found
+    def shown(self, row: Row) -> dict[str, Value]:
+        """What is released of a row beside its quasi-identifiers."""
+        secret = {s.column: s.shown(row[s.column]) for s in self.policy.sensitive}
+        return secret | {name: row[name] for name in self.policy.keep}
 
-    def figures(self, rows: Sequence[Row]) -> Findings:
-        """What every class-level constraint measures in one class."""
-        return {bound: figure(members(rows, wanted)) for wanted, (bound, figure) in self.rules}
+    @cached_property
+    def rules(self) -> list[Rule]:
+        """Every class-level constraint."""
+        source = [self.shown(row) for row in self.rows]
+        size: Rule = Bound("k", None, None, "least", self.policy.k), len
+        return [size, *(rule for wanted in self.policy.sensitive for rule in class_rules(wanted, source))]
+
+    def figures(self, rows: Table) -> Findings:
+        """What every class-level constraint measures in one class, whose rows are given as released."""
+        return {bound: figure(rows) for bound, figure in self.rules}
 
     def judge(self, node: Node) -> Judged:
         classes = self.classes(node)
-        figures = {label: self.figures(rows) for label, rows in classes.items()}
-        good = {
-            label: rows
-            for label, rows in classes.items()
-            if all(bound.holds(figure) for bound, figure in figures[label].items())
-        }
-        of_table = (
-            finding
-            for wanted in self.policy.sensitive
-            for finding in table_findings(wanted, [members(rows, wanted) for rows in good.values()])
-        )
+        figures = {label: self.figures([self.shown(row) for row in rows]) for label, rows in classes.items()}
+        good = {label: rows for label, rows in classes.items() if all_hold(figures[label])}
+        released = [
+            dict(zip(self.qi, label, strict=True)) | self.shown(row) for label, rows in good.items() for row in rows
+        ]
+        of_table = (finding for s in self.policy.sensitive for finding in table_rules(s, released, self.qi))
         return Judged(
             node,
             good,
             {label: rows for label, rows in classes.items() if label not in good},
+            released,
             self._worst(list(figures.values())),
             self._worst([figures[label] for label in good]),
             dict(of_table),
         )
 
     def _worst(self, figures: list[Findings]) -> Findings:
-        return {bound: bound.worst([of_class[bound] for of_class in figures]) for _, (bound, _) in self.rules}
-
-    def released(self, judged: Judged) -> Counter[tuple[Value, ...]]:
-        """The released rows: labels, sensitive values as shown, kept columns."""
-        wanted, keep = self.policy.sensitive, self.policy.keep
-        return Counter(
-            (*label, *(s.shown(row[s.column]) for s in wanted), *(row[name] for name in keep))
-            for label, rows in judged.good.items()
-            for row in rows
-        )
+        return {bound: bound.worst([of_class[bound] for of_class in figures]) for bound, _ in self.rules}
 
 
-def members(rows: Sequence[Row], wanted: Sensitive | None) -> Members:
-    """What the rows show of a sensitive column; without one, something per row to count."""
-    return [wanted.shown(row[wanted.column]) if wanted else None for row in rows]
+def all_hold(findings: Findings) -> bool:
+    return all(bound.holds(figure) for bound, figure in findings.items())
 
 
 # -- searches (§5) ------------------------------------------------------------------------------------
@@ -692,33 +643,63 @@ def lattice(problem: Problem) -> Iterator[Node]:
 
 
 def precision(problem: Problem, judged: Judged) -> float:
-    pairs = list(zip(problem.hierarchies, judged.node, strict=True))
-    per_row = sum(level / h.height for h, level in pairs)
-    generalized = judged.released_rows * per_row + judged.failing_rows * len(pairs)
-    return 1 - generalized / (len(problem.source) * len(pairs))
+    per_row = sum(level / h.height for h, level in problem.at(judged.node))
+    generalized = len(judged.released) * per_row + judged.failing_rows * len(problem.qi)
+    return 1 - generalized / (len(problem.source) * len(problem.qi))
 
 
 def ncp(problem: Problem, judged: Judged) -> float:
-    pairs = list(zip(problem.hierarchies, judged.node, strict=True))
-    cells = sum(h.ncp(row[h.column], level) for rows in judged.good.values() for row in rows for h, level in pairs)
-    return (cells + judged.failing_rows * len(pairs)) / (len(problem.source) * len(pairs))
-
-
-def discernibility(problem: Problem, judged: Judged) -> int:
-    return sum(len(rows) ** 2 for rows in judged.good.values()) + judged.failing_rows * len(problem.source)
+    rows = [row for members in judged.good.values() for row in members]
+    cells = sum(h.ncp(row[h.column], level) for row in rows for h, level in problem.at(judged.node))
+    return (cells + judged.failing_rows * len(problem.qi)) / (len(problem.source) * len(problem.qi))
 
 
 def loss(problem: Problem, node: Node) -> float:
-    return sum(weight(problem, h) * h.loss(level) for h, level in zip(problem.hierarchies, node, strict=True))
+    return sum(weight(problem, h) * h.loss(level) for h, level in problem.at(node))
 
 
 def utility(problem: Problem, judged: Judged) -> dict[str, float]:
-    average = judged.released_rows / len(judged.good)
+    average = len(judged.released) / len(judged.good)
     return {
         "precision": precision(problem, judged),
         "ncp": ncp(problem, judged),
-        "discernibility": discernibility(problem, judged),
+        "discernibility": metrics.discernibility(judged.released, problem.qi, judged.failing_rows),
         "average_class_size": average,
         "normalized_class_size": average / problem.policy.k,
         "loss": loss(problem, judged.node),
+    }
+
+
+# -- privacy figures of a release (§4) ----------------------------------------------------------------
+
+
+def privacy(problem: Problem, judged: Judged) -> dict[str, Any]:
+    risk = metrics.risk(judged.released, problem.qi, problem.policy.k)
+    source = [problem.shown(row) for row in problem.rows]
+    return {
+        "k": metrics.k(judged.released, problem.qi),
+        "highest_risk": risk.highest,
+        "average_risk": risk.average,
+        "rows_at_risk": risk.rows_at_risk,
+        "unique_rows": risk.unique_rows,
+        "sensitive": {
+            s.column: sensitive_privacy(judged.released, problem.qi, s.column, source) for s in problem.policy.sensitive
+        },
+    }
+
+
+def sensitive_privacy(rows: Table, qi: Sequence[str], column: str, source: Table) -> dict[str, Any]:
+    counts, highest = metrics.values(rows, column), metrics.alpha(rows, qi, column)
+    leaks = metrics.leakage(rows, qi, column)
+    values = {
+        text(value): {"rows": count, "alpha": highest[value], "alp": leaks[value].alp, "dif": leaks[value].dif}
+        for value, count in counts.items()
+    }
+    distances = [closeness(members, column, source) for members in metrics.classes(rows, qi).values()]
+    return {
+        "distinct_l": metrics.distinct_l(rows, qi, column),
+        "entropy_l": metrics.entropy_l(rows, qi, column),
+        "homogeneous_rows": metrics.homogeneity(rows, qi, column).rows,
+        "t": max(distances) if counts else None,
+        "values": values,
     }

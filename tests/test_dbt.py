@@ -44,6 +44,7 @@ def dbt() -> Path:
     wanted = REQUIREMENTS.read_text(encoding="utf-8")
     if not (installed.is_file() and installed.read_text(encoding="utf-8") == wanted and (scripts / "python").exists()):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+        (ENVIRONMENT / ".gitignore").write_text("*\n", encoding="utf-8")
         pip = [str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         told = subprocess.run(
             [*pip, "--retries", "1", "--requirement", str(REQUIREMENTS)], capture_output=True, text=True, check=False

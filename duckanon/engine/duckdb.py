@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Column, Relation
-from duckanon.engine.names import quoted, split_name
+from duckanon.engine.names import folded, quoted, split_name
 from duckanon.errors import EngineError
 from duckanon.expressions import literal
 
@@ -44,8 +44,14 @@ _HARMLESS = (
     duckdb.ConnectionException,
     duckdb.TransactionException,
     duckdb.PermissionException,
-    duckdb.NotImplementedException,
 )
+
+
+_CATALOG = """
+    SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
+    UNION ALL
+    SELECT database_name, schema_name, view_name, 'view', comment, temporary FROM duckdb_views()
+"""
 
 
 class DuckDB:
@@ -100,20 +106,15 @@ class DuckDB:
         self._run(statement, note)
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
-        return self._run(query, note).fetchall()
+        with _translated(query):
+            return self._run(query, note).fetchall()
 
     def _run(self, statement: exp.Expr | str, note: str = "") -> duckdb.DuckDBPyConnection:
         if note:
             self.trace.append((note, statement))
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
-        try:
+        with _translated(text):
             return self.connection.execute(text)
-        except duckdb.InterruptException:
-            raise KeyboardInterrupt from None
-        except duckdb.Error as error:
-            raise EngineError(_fault(error), text) from error
-        except RuntimeError:  # what the client makes of Ctrl-C
-            raise KeyboardInterrupt from None
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
         """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
@@ -132,7 +133,7 @@ class DuckDB:
 
     def must_have_room_for_our_schema(self) -> None:
         """In a database that is itself called duckanon, no name of the schema duckanon could be resolved."""
-        ((here,),) = self._run("SELECT current_database()").fetchall()
+        ((here,),) = self.fetch("SELECT current_database()")
         if here.lower() == "duckanon":
             what = "is a database called duckanon, in which a schema of that name would be ambiguous"
             raise EngineError(f"{self.location}: {what}; rename the file")
@@ -177,36 +178,37 @@ class DuckDB:
         return found or self._lookup([spelled])
 
     def _lookup(self, parts: list[str]) -> Relation | None:
-        rows = self.connection.execute(
-            """
-            SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
-            UNION ALL
-            SELECT database_name, schema_name, view_name, 'view', comment, temporary FROM duckdb_views()
-            """
-        ).fetchall()
-        ((here, schema),) = self.connection.execute("SELECT current_database(), current_schema()").fetchall()
-        folded = [part.lower() for part in parts]
-        for rank in self._search_order(folded, here, schema):
+        rows = self.fetch(_CATALOG)
+        ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
+        for rank in self._search_order([folded(part) for part in parts], folded(here), folded(schema)):
             for catalog, owner, name, kind, comment, temporary in rows:
-                if (catalog.lower(), owner.lower(), name.lower()) == rank:
+                if (folded(catalog), folded(owner), folded(name)) == rank:
                     parts_needed = (name,) if temporary else _qualified(catalog, owner, name, here)
                     return Relation(parts_needed, kind, comment)
         return None
 
     @staticmethod
-    def _search_order(folded: list[str], here: str, schema: str) -> list[tuple[str, str, str]]:
-        here, schema = here.lower(), schema.lower()
-        if len(folded) == 3:
-            return [(folded[0], folded[1], folded[2])]
-        if len(folded) == 2:
-            return [(here, folded[0], folded[1]), (folded[0], "main", folded[1])]
-        return [("temp", "main", folded[0]), (here, schema, folded[0]), (here, "main", folded[0])]
+    def _search_order(parts: list[str], here: str, schema: str) -> list[tuple[str, str, str]]:
+        if len(parts) == 3:
+            return [(parts[0], parts[1], parts[2])]
+        if len(parts) == 2:
+            return [(here, parts[0], parts[1]), (parts[0], "main", parts[1])]
+        return [("temp", "main", parts[0]), (here, schema, parts[0]), (here, "main", parts[0])]
+
+    def relations(self, schema: str) -> list[Relation]:
+        """The tables and views of a schema of this database."""
+        ((here,),) = self.fetch("SELECT current_database()")
+        return [
+            Relation(_qualified(catalog, owner, name, here), kind, comment)
+            for catalog, owner, name, kind, comment, _ in self.fetch(_CATALOG)
+            if (catalog, owner) == (here, schema)
+        ]
 
     def target(self, spelled: str) -> Relation:
         """Where a new table or view of that name would stand."""
         parts = split_name(spelled) or [spelled]
         if len(parts) == 1:
-            ((schema,),) = self.connection.execute("SELECT current_schema()").fetchall()
+            ((schema,),) = self.fetch("SELECT current_schema()")
             parts = [schema, parts[0]]
         if len(parts) == 2:
             known = self.connection.execute(
@@ -216,7 +218,7 @@ class DuckDB:
             ).fetchall()
             if not known:
                 raise EngineError(f"release.to: there is no schema '{parts[0]}' in {self.location}")
-            ((here,),) = self.connection.execute("SELECT current_database()").fetchall()
+            ((here,),) = self.fetch("SELECT current_database()")
             return Relation(_qualified(here, known[0][0], parts[1], here), "table")
         raise EngineError(f"release.to: '{spelled}' must be a name or schema.name")
 
@@ -247,8 +249,8 @@ class DuckDB:
             raise EngineError(f"source.file: {path}: there is no such file")
         self._define_view(name, f"SELECT * FROM {reader}({file})", temporary)
         if reader == "read_csv":
-            wanted = {text.lower() for text in texts}
-            types = [column.name for column in self.columns(name) if column.name.lower() in wanted]
+            wanted = {folded(text) for text in texts}
+            types = [column.name for column in self.columns(name) if folded(column.name) in wanted]
             if types:
                 pairs = ", ".join(f"{literal(column).sql(self.dialect)}: 'VARCHAR'" for column in types)
                 self._define_view(name, f"SELECT * FROM read_csv({file}, types = {{{pairs}}})", temporary)
@@ -295,6 +297,22 @@ class DuckDB:
         except duckdb.Error:
             return None
         return rows[0][0] if rows else None
+
+
+@contextmanager
+def _translated(statement: exp.Expr | str) -> Iterator[None]:
+    """The client's errors as ours; what it makes of Ctrl-C as an interrupt."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        text = statement if isinstance(statement, str) else statement.sql(DuckDB.dialect, identify=True)
+        raise EngineError(_fault(error), text) from error
+    except RuntimeError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None
 
 
 def _qualified(catalog: str, schema: str, name: str, here: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
+_FOLD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _QUALIFIED = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))*")
 
 
@@ -13,6 +14,11 @@ def split_name(spelled: str) -> list[str] | None:
     if not _QUALIFIED.fullmatch(spelled):
         return None
     return [_unquoted(part) for part in re.findall(_PART, spelled)]
+
+
+def folded(name: str) -> str:
+    """The name as the catalog compares it: only the letters A to Z have a case there."""
+    return name.translate(_FOLD)
 
 
 def quoted(*parts: str) -> str:

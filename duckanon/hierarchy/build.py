@@ -110,8 +110,10 @@ def _intervals_kind(spec: Intervals, source_column: Column, where: str, engine: 
         remedy = "intervals need a number or a date: cast it in source.query, or use mask, dates or a file"
         raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
     base = source_column.type.split("(")[0]
-    kinds = {"DOUBLE": "float", "FLOAT": "float", "DECIMAL": "decimal"}
-    return IntervalsKind(spec.widths, spec.origin, kinds.get(base, "whole"))
+    if base in ("DOUBLE", "FLOAT"):
+        return IntervalsKind(spec.widths, spec.origin, "float")
+    places = int(source_column.type.rstrip(")").split(",")[1]) if base == "DECIMAL" else 0
+    return IntervalsKind(spec.widths, spec.origin, "decimal" if places else "whole", places)
 
 
 def _all_mapped(engine: Engine, domain: exp.Table, listing: Listing, where: str) -> None:
@@ -129,7 +131,8 @@ def _all_labelled(engine: Engine, domain: exp.Table, kind: Kind, where: str) -> 
     bad = exp.select("COUNT(*)").from_(domain).where(sql("value IS NOT NULL")).where(exp.paren(condition))
     ((count,),) = engine.fetch(bad)
     if count:
-        what = f"{count} values cannot be placed: not a finite {'date' if isinstance(kind, DatesKind) else 'number'}"
+        wanted = "date" if isinstance(kind, DatesKind) else "number below 1e19"
+        what = f"{count} values cannot be placed: not a finite {wanted}"
         raise HierarchyError([Fault(where, what, "clean the source, or cast the column in source.query")])
 
 

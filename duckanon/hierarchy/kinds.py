@@ -8,8 +8,9 @@ from typing import ClassVar, Protocol
 
 from sqlglot import exp
 
-from duckanon.expressions import column, literal, sql, text_of
-from duckanon.policy import Dates, Flat, Intervals, Mask
+from duckanon.expressions import column, double, literal, sql, text_of
+
+_LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
 
 
 class Kind(Protocol):
@@ -137,6 +138,7 @@ class IntervalsKind:
     widths: tuple[Decimal, ...]
     origin: Decimal
     type: str  # whole | decimal | float | date
+    places: int = 18  # decimals of the column's own type
     top: str = "*"
 
     @property
@@ -155,10 +157,12 @@ class IntervalsKind:
         if self.type == "whole":
             return sql("CAST(:value AS HUGEINT) * :scale", value=value, scale=scale)
         # A float stands for the number that it prints as; whole part and fraction apart, so nothing overflows.
-        exact = sql("CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 15))", value=value)
+        exact = value
+        if self.type == "float":
+            exact = sql("TRY_CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 18))", value=value)
         return sql(
-            "CAST(FLOOR(:exact) AS HUGEINT) * :scale "
-            "+ CAST(FLOOR(CAST(:exact - FLOOR(:exact) AS DECIMAL(18, 15)) * :scale) AS HUGEINT)",
+            f"CAST(FLOOR(:exact) AS HUGEINT) * :scale + CAST(FLOOR(CAST(:exact - FLOOR(:exact) "
+            f"AS DECIMAL({self.places + 1}, {self.places})) * :scale) AS HUGEINT)",
             exact=exact,
             scale=scale,
         )
@@ -179,11 +183,11 @@ class IntervalsKind:
         return sql("'[' || :lower || ', ' || :upper || ')'", lower=self._written(lower), upper=self._written(upper))
 
     def unmapped(self, value: exp.Expr) -> exp.Expr | None:
-        if self.type == "float":
-            return sql("NOT ISFINITE(:value) OR ABS(:value) >= 1e20", value=value)
         if self.type == "date":
             return sql("NOT ISFINITE(:value)", value=value)
-        return None
+        return sql(
+            "NOT ISFINITE(CAST(:v AS DOUBLE)) OR ABS(CAST(:v AS DOUBLE)) >= :most", v=value, most=double(_LARGEST)
+        )
 
     def share(self, level: int, span: float) -> float:
         """The NCP of a cell: the width of its range over the span of the column, at most 1."""
@@ -216,5 +220,4 @@ def _decimals(number: Decimal) -> int:
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
 
-ComputedSpec = Intervals | Mask | Dates | Flat
 VALUE = column("value")

@@ -34,7 +34,7 @@ def show(policy: Policy, engine: Engine, only: str | None) -> tuple[str, list[Fa
             table = scratch.table("tuples", counted, f"values of {pair[1].name}")
             ((rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
             try:
-                texts.append(_text(build_hierarchies([pair], table, rows, scratch)[0], engine))
+                texts.append(_text(build_hierarchies([pair], table, rows, scratch)[0], engine, policy.k))
             except HierarchyError as error:
                 faults += error.faults
             scratch.clear(keep=("source",))
@@ -43,24 +43,24 @@ def show(policy: Policy, engine: Engine, only: str | None) -> tuple[str, list[Fa
     return "\n\n".join(texts), faults
 
 
-def _text(hierarchy: Hierarchy, engine: Engine) -> str:
+def _text(hierarchy: Hierarchy, engine: Engine, k: int) -> str:
     nulls = f", {hierarchy.nulls:,} rows NULL" if hierarchy.nulls else ""
     lines = [
         f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, nothing unmapped"
     ]
     for level, measured in enumerate(hierarchy.levels):
-        examples = ", ".join(_examples(hierarchy, level, engine))
+        examples = ", ".join(_examples(hierarchy, level, engine, k))
         lines.append(f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}")
     return "\n".join(lines)
 
 
-def _examples(hierarchy: Hierarchy, level: int, engine: Engine) -> list[str]:
-    """The labels of the most people: a level is best understood by what it says of many, and shows nobody alone."""
+def _examples(hierarchy: Hierarchy, level: int, engine: Engine, k: int) -> list[str]:
+    """The labels of the most people: a level is best understood by what it says of many, and at least k."""
     if level == hierarchy.height:
         return [hierarchy.top]
     name = "value" if level == 0 else f"label_{level}"
     label = text_of(column(name))
-    query = exp.select(label.as_("label")).from_(hierarchy.mapping).group_by(label.copy())
+    query = exp.select(label.as_("label")).from_(hierarchy.mapping).group_by(label.copy()).having(f"SUM(n) >= {k}")
     rows = engine.fetch(query.order_by("SUM(n) DESC", "label").limit(_EXAMPLES))
     more = ["…"] if hierarchy.levels[level].values > _EXAMPLES else []
     return [row[0] for row in rows] + more

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from duckanon import resources
+from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import (
     Dates,
@@ -105,11 +106,13 @@ def _one_role_each(policy: Policy, top: Section) -> None:
     named += [(c, "columns.identifiers") for c in policy.identifiers]
     named += [(c, "columns.keep") for c in policy.keep]
     for column, role in named:
-        roles.setdefault(column.casefold(), []).append(role)
-    spelled = {column.casefold(): column for column, _ in named}
-    for folded, found in roles.items():
-        if len(found) > 1:
-            top.fault(spelled[folded], f"has two roles: {' and '.join(found)}", "give each column one role")
+        roles.setdefault(folded(column), []).append(role)
+    spelled = {folded(column): column for column, _ in named}
+    for name, found in roles.items():
+        if len(set(found)) > 1:
+            top.fault(spelled[name], f"has two roles: {' and '.join(found)}", "give each column one role")
+        elif len(found) > 1:
+            top.fault(found[0], f"names '{spelled[name]}' twice")
 
 
 def _source(section: Section, folder: Path) -> Source:
@@ -154,7 +157,7 @@ def _hierarchy(section: Section, folder: Path) -> HierarchySpec:
 
 def _intervals(spec: Section) -> HierarchySpec:
     widths = spec.get("intervals", _widths, [])
-    origin = Decimal(spec.get("origin", number(), 0))
+    origin = Decimal(spec.get("origin", _origin, 0))
     return Intervals(tuple(Decimal(width) for width in widths), origin)
 
 
@@ -171,7 +174,7 @@ def _mapping_table(spec: Section) -> HierarchySpec:
     columns = spec.get("columns", texts, [], required='name the columns, finest first: columns = ["city", "region"]')
     if spec.data.get("columns") == []:
         spec.fault("columns", "is empty", "name the columns, finest first")
-    if len({c.casefold() for c in columns}) < len(columns):
+    if len({folded(c) for c in columns}) < len(columns):
         spec.fault("columns", "names a column twice")
     return MappingTable(table, tuple(columns))
 
@@ -220,24 +223,33 @@ def _path_or_table(value: Any) -> str | None:
 def _widths(value: Any) -> str | None:
     if not isinstance(value, list) or not value or not all(is_number(width) and width > 0 for width in value):
         return "must be a list of widths above 0"
+    if not all(_handy(width) for width in value):
+        return "has a width of 1e15 or more, or with more than 9 decimals"
     for narrow, wide in pairwise(value):
         if wide <= narrow or Decimal(wide) % Decimal(narrow) != 0:
             return (
                 f"has intervals that do not nest: {shown(wide)} is not a larger multiple of {shown(narrow)}; "
                 "each width must be a multiple of the one before"
             )
-    if any(max(0, -_exponent(width)) > 9 for width in value):
-        return "has a width with more than 9 decimals"
     return None
 
 
-def _exponent(value: Any) -> int:
+def _handy(value: Any) -> bool:
+    """A number that intervals can count with exactly."""
     exponent = Decimal(value).normalize().as_tuple().exponent
-    return exponent if isinstance(exponent, int) else 0
+    return abs(value) < 10**15 and isinstance(exponent, int) and exponent >= -9
+
+
+def _origin(value: Any) -> str | None:
+    if is_number(value) and _handy(value):
+        return None
+    return "must be a number below 1e15 with at most 9 decimals"
 
 
 def _kept(value: Any) -> str | None:
-    whole_numbers = isinstance(value, list) and value and all(whole(0)(kept) is None for kept in value)
+    whole_numbers = (
+        isinstance(value, list) and value and all(whole(0)(kept) is None and kept <= 10_000 for kept in value)
+    )
     if not whole_numbers or any(b >= a for a, b in pairwise(value)):
         return "must be a falling list of how many characters each level keeps, such as [4, 3, 0]"
     return None

@@ -100,7 +100,7 @@ def _level_alpha(section: Section) -> dict[int, float]:
     bounds: dict[int, float] = {}
     for key in inner.data:
         bound = inner.get(key, share)
-        if not key.isascii() or not key.isdigit():
+        if not _is_level(key):
             inner.fault(key, "must be the number of a level")
         elif bound is not None:
             bounds[int(key)] = float(bound)
@@ -109,10 +109,15 @@ def _level_alpha(section: Section) -> dict[int, float]:
 
 def _levels_table(value: Any) -> str | None:
     good = isinstance(value, dict) and all(
-        key.isascii() and key.isdigit() and isinstance(items, list) and items and all(map(_is_scalar, items))
+        _is_level(key) and isinstance(items, list) and items and all(map(_is_scalar, items))
         for key, items in value.items()
     )
     return None if good else 'must give each level its values: { 1 = ["AIDS"], 2 = ["flu"] }'
+
+
+def _is_level(key: str) -> bool:
+    """A level is written in one way only: 1, not 01."""
+    return key.isascii() and key.isdigit() and len(key) <= 6 and key == str(int(key))
 
 
 def _is_scalar(value: Any) -> bool:

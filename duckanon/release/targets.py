@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import json
 import os
@@ -12,9 +13,10 @@ from typing import Protocol
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
+from duckanon.engine.names import quoted
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.expressions import create, drop, sql, table
-from duckanon.policy import Policy
+from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.release.view import Keeper
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, define_source
@@ -81,6 +83,8 @@ class RelationTarget:
         if self.existing is not None:
             self.engine.execute(drop(self.existing.kind.upper(), self.existing.table))
             self._source_must_stand()
+        if self.place.kind != "view":
+            self.clear_kept()
         self.engine.execute(create(self.place.kind.upper(), self.place.table, query), "the release")
         self.engine.comment(self.place, mark)
         return self.place
@@ -88,7 +92,7 @@ class RelationTarget:
     def _source_must_stand(self) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""
         inputs = [self.policy.source.table] if self.policy.source.table else []
-        inputs += [h.table for q in self.policy.quasi_identifiers if (h := q.hierarchy) and hasattr(h, "table")]
+        inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
         try:
             for name in inputs:
                 relation = self.engine.find(name)
@@ -116,16 +120,23 @@ class RelationTarget:
         return keep
 
     def kept_name(self, thing: str) -> exp.Table:
-        """The name of an object kept for the view, free to be made: what this policy made before is dropped."""
+        """The name of an object kept for this view, free to be made."""
         self.engine.must_have_room_for_our_schema()
         self.engine.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
-        name = f"{self.policy.name}_{thing}"
-        found = self.engine.find(f'"{SCHEMA}"."{name}"')
-        if found is not None:
-            if not made_by(found.comment, self.policy):
-                raise ReleaseError(f"{SCHEMA}.{name} exists and was not made by this policy; rename the policy")
-            self.engine.execute(drop(found.kind.upper(), found.table))
+        name = self._kept_prefix + thing
+        if self.engine.find(quoted(SCHEMA, name)) is not None:
+            raise ReleaseError(f"{SCHEMA}.{name} exists and was not made by this policy; rename the policy")
         return table(SCHEMA, name)
+
+    @property
+    def _kept_prefix(self) -> str:
+        return f"{self.policy.name} for {'.'.join(self.place.parts)}: "
+
+    def clear_kept(self) -> None:
+        """Drops what an earlier view of this policy, in this place, needed."""
+        for kept in self.engine.relations(SCHEMA):
+            if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
+                self.engine.execute(drop(kept.kind.upper(), kept.table))
 
     def settle(self, mark: str) -> None:
         pass
@@ -140,19 +151,44 @@ class FileTarget:
     def __init__(self, policy: Policy, engine: Engine, replace: bool) -> None:
         self.policy, self.engine = policy, engine
         self.kind = policy.release.kind
-        self.path = (policy.folder / policy.release.to).absolute()
-        self.unfinished = self.path.with_name(f".{self.path.name}.{os.getpid()}.unfinished")
+        try:
+            self.path = (policy.folder / policy.release.to).resolve()
+        except (ValueError, OSError, RuntimeError):
+            raise ReleaseError("release.to: is not a path") from None
+        self.unfinished = (
+            self.path.with_name(f".{self.path.name}.{os.getpid()}.unfinished") if self.path.name else self.path
+        )
         if self.path.is_dir():
             raise ReleaseError(f"release.to: {self.path} is a folder")
         if not self.path.parent.is_dir():
             raise ReleaseError(f"release.to: there is no folder {self.path.parent}; make it first")
         if not os.access(self.path.parent, os.W_OK):
             raise ReleaseError(f"release.to: {self.path.parent} cannot be written")
+        self._must_not_be_an_input()
         if self.path.exists() and not replace and not self._ours():
             raise ReleaseError(
                 f"release.to: {self.path} exists and was not made by this policy; "
                 "choose another name, or replace it with --replace"
             )
+
+    def _must_not_be_an_input(self) -> None:
+        """Not the database, the policy, a hierarchy or a source file: not even with --replace."""
+        source = self.policy.source
+        inputs = {
+            "the database": [Path(self.engine.location), Path(self.engine.location + ".wal")],
+            "the policy itself": [Path(self.policy.file)] if self.policy.file else [],
+            "a hierarchy": [h.path for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingFile)],
+            "the source itself": [Path(file) for file in glob.glob(source.file, recursive=True)] if source.file else [],
+        }
+        for what, files in inputs.items():
+            if any(file.resolve() == self.path or _same_file(file, self.path) for file in files):
+                raise ReleaseError(f"release.to: {self.path} is {what}; choose another name")
+        if source.file and fnmatch.fnmatch(str(self.path), str(Path(source.file).absolute())):
+            raise ReleaseError(
+                f"release.to: {self.path} is where source.file looks for the source; choose another name"
+            )
+        if source.query and self.path.name in source.query:
+            raise ReleaseError(f"release.to: source.query reads {self.path.name}; choose another name")
 
     @property
     def _sidecar(self) -> Path:
@@ -166,14 +202,11 @@ class FileTarget:
             mark = json.loads(self._sidecar.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return False
-        return mark.get("file") == _fingerprint(self.path) and made_by(mark.get("mark"), self.policy)
+        known = isinstance(mark, dict) and _fingerprint(self.path) in mark.get("files", [])
+        return known and made_by(mark.get("mark"), self.policy)
 
     def must_not_be(self, source: BoundSource) -> None:
-        file = self.policy.source.file
-        if file is not None and self.path.exists():
-            for read in (file, *glob.glob(file, recursive=True)):
-                if Path(read).exists() and Path(read).samefile(self.path):
-                    raise ReleaseError(f"release.to: {self.path} is the source itself; choose another name")
+        """A file is no table; that it is no input was checked at the start."""
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self._sweep()
@@ -193,14 +226,26 @@ class FileTarget:
     def settle(self, mark: str) -> None:
         try:
             _to_disk(self.unfinished)
-            os.replace(self.unfinished, self.path)
             if self.kind == "csv":
-                said = {"file": _fingerprint(self.path), "mark": mark}
-                self._sidecar.write_text(json.dumps(said), encoding="utf-8")
+                self._say_whose(mark)
+            os.replace(self.unfinished, self.path)
             _to_disk(self.path.parent)
         except OSError as error:
             self.abandon()
             raise ReleaseError(f"release.to: {self.path} cannot be written: {error.strerror or error}") from error
+
+    def _say_whose(self, mark: str) -> None:
+        """Before the file takes its place, so that it is ours at every moment: the old one and the new one."""
+        files = [_fingerprint(file) for file in (self.unfinished, self.path) if file.exists()]
+        if self.path.exists() and not self._ours():
+            files = files[:1]
+        written = self.unfinished.with_suffix(".sidecar")
+        written.write_text(json.dumps({"files": files, "mark": mark}), encoding="utf-8")
+        try:
+            os.replace(written, self._sidecar)
+        except OSError:
+            written.unlink(missing_ok=True)
+            raise
 
     def abandon(self) -> None:
         with suppress(OSError):
@@ -230,6 +275,13 @@ class DryTarget:
 def _fingerprint(path: Path) -> list[int]:
     status = path.stat()
     return [status.st_size, status.st_mtime_ns]
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def _alive(process: str) -> bool:

@@ -12,7 +12,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.measure import Judged, class_rules, judged_classes
 from duckanon.policy import Policy
-from duckanon.source import BoundSource
+from duckanon.source import BoundSource, plain
 from duckanon.values import describe_values
 
 # Keeps a small table that the view needs (thing, its rows) and says how to name it.
@@ -49,7 +49,7 @@ def guarded_view(
     )
     for part in judged:
         wanted, numeric = census.sensitive[part.index].wanted, census.sensitive[part.index].numeric
-        value = released_value(wanted, column(census.sensitive[part.index].column.name))
+        value = released_value(wanted, plain(census.sensitive[part.index].column))
         all_values = exp.select(value.as_("value")).from_(rows.copy()).subquery("a")
         counts = exp.select("value", sql("COUNT(*)").as_("rows")).from_(all_values)
         counts = counts.where(sql("value IS NOT NULL")).group_by("value")
@@ -61,27 +61,38 @@ def _generalized(census: Census, node: Node, source: BoundSource, rows: exp.Tabl
     """g0 … labels, s0 … sensitive values, k0 … kept columns, n = 1: one row per source row."""
     query = exp.select().from_(exp.alias_(rows.copy(), "s", table=True))
     for hierarchy, level in zip(census.hierarchies, node, strict=True):
-        raw = column(hierarchy.column.name, "s")
-        if level == hierarchy.height:
-            label: exp.Expr = literal(hierarchy.top)
-        elif level == 0:
-            label = raw
-        elif hierarchy.kind is not None:
-            label = sql("CASE WHEN :raw IS NULL THEN NULL ELSE :l END", raw=raw, l=hierarchy.kind.label(raw, level))
-        else:
-            query, label = _mapped(query, hierarchy, level, raw, keep)
+        raw = plain(hierarchy.column, "s")
+        query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
     for values in census.sensitive:
-        value = released_value(values.wanted, column(values.column.name, "s"))
+        value = released_value(values.wanted, plain(values.column, "s"))
         query = query.select(value.as_(f"s{values.index}"))
-    kept = [column(kept.name, "s").as_(f"k{place}") for place, kept in enumerate(census.keep)]
+    kept = [plain(kept, "s").as_(f"k{place}") for place, kept in enumerate(census.keep)]
     return query.select(*kept, sql("1").as_("n"))
 
 
-def _mapped(
-    query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Column, keep: Keeper
+def _labelled(
+    query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
 ) -> tuple[exp.Select, exp.Expr]:
-    """Joins the listed hierarchy; a value it does not list is left out, NULL stays NULL."""
+    """The label of a column at its level. A value that the hierarchy does not know is left out; NULL stays NULL."""
+    label: exp.Expr = raw
+    if hierarchy.listing is not None:
+        query, label = _listed(query, hierarchy, level, raw, keep)
+    elif hierarchy.kind is not None:
+        unknown = hierarchy.kind.unmapped(raw)
+        if unknown is not None:
+            query = query.where(sql(":raw IS NULL OR NOT :unknown", raw=raw, unknown=exp.paren(unknown)))
+        if 0 < level < hierarchy.height:
+            computed = hierarchy.kind.label(raw, level)
+            label = sql("CASE WHEN :raw IS NULL THEN NULL ELSE :computed END", raw=raw, computed=computed)
+    if level == hierarchy.height:
+        return query, literal(hierarchy.top)
+    return query, raw if level == 0 else label
+
+
+def _listed(
+    query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
+) -> tuple[exp.Select, exp.Expr]:
     assert hierarchy.listing is not None
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
     table = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))

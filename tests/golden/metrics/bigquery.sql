@@ -244,6 +244,8 @@ SELECT
   `homogeneous_classes`,
   `homogeneous_rows`,
   CASE
+    WHEN `n` > 0 AND `log_values` IS NULL
+    THEN CAST(0 AS FLOAT64)
     WHEN CAST(`k` - 1 AS FLOAT64) * `log_values` > CAST(700 AS FLOAT64)
     THEN CAST(0 AS FLOAT64)
     ELSE EXP(CAST(1 - `k` AS FLOAT64) * `log_values`) * CAST(`n` AS FLOAT64) / CAST(`k` AS FLOAT64)
@@ -585,6 +587,8 @@ SELECT
   `homogeneous_classes`,
   `homogeneous_rows`,
   CASE
+    WHEN `n` > 0 AND `log_values` IS NULL
+    THEN CAST(0 AS FLOAT64)
     WHEN CAST(`k` - 1 AS FLOAT64) * `log_values` > CAST(700 AS FLOAT64)
     THEN CAST(0 AS FLOAT64)
     ELSE EXP(CAST(1 - `k` AS FLOAT64) * `log_values`) * CAST(`n` AS FLOAT64) / CAST(`k` AS FLOAT64)

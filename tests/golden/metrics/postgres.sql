@@ -246,6 +246,8 @@ SELECT
   "homogeneous_classes",
   "homogeneous_rows",
   CASE
+    WHEN "n" > 0 AND "log_values" IS NULL
+    THEN CAST(0 AS DOUBLE PRECISION)
     WHEN CAST("k" - 1 AS DOUBLE PRECISION) * "log_values" > CAST(700 AS DOUBLE PRECISION)
     THEN CAST(0 AS DOUBLE PRECISION)
     ELSE EXP(CAST(1 - "k" AS DOUBLE PRECISION) * "log_values") * CAST("n" AS DOUBLE PRECISION) / CAST("k" AS DOUBLE PRECISION)
@@ -594,6 +596,8 @@ SELECT
   "homogeneous_classes",
   "homogeneous_rows",
   CASE
+    WHEN "n" > 0 AND "log_values" IS NULL
+    THEN CAST(0 AS DOUBLE PRECISION)
     WHEN CAST("k" - 1 AS DOUBLE PRECISION) * "log_values" > CAST(700 AS DOUBLE PRECISION)
     THEN CAST(0 AS DOUBLE PRECISION)
     ELSE EXP(CAST(1 - "k" AS DOUBLE PRECISION) * "log_values") * CAST("n" AS DOUBLE PRECISION) / CAST("k" AS DOUBLE PRECISION)

@@ -242,6 +242,8 @@ SELECT
   "homogeneous_classes",
   "homogeneous_rows",
   CASE
+    WHEN "n" > 0 AND "log_values" IS NULL
+    THEN CAST(0 AS DOUBLE)
     WHEN CAST("k" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
     THEN CAST(0 AS DOUBLE)
     ELSE EXP(CAST(1 - "k" AS DOUBLE) * "log_values") * CAST("n" AS DOUBLE) / CAST("k" AS DOUBLE)
@@ -581,6 +583,8 @@ SELECT
   "homogeneous_classes",
   "homogeneous_rows",
   CASE
+    WHEN "n" > 0 AND "log_values" IS NULL
+    THEN CAST(0 AS DOUBLE)
     WHEN CAST("k" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
     THEN CAST(0 AS DOUBLE)
     ELSE EXP(CAST(1 - "k" AS DOUBLE) * "log_values") * CAST("n" AS DOUBLE) / CAST("k" AS DOUBLE)

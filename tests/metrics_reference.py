@@ -1,0 +1,241 @@
+"""The privacy metrics in plain Python: what every SQL metric is compared with.
+
+A table is a list of rows, a row a mapping from column name to value. Each function is a definition written
+out, over the whole table, without regard for speed. NULL is None: a quasi-identifier like any other; as a
+sensitive value it counts in the size of its class and is otherwise left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+Row = Mapping[str, Any]
+Key = tuple[Any, ...]
+
+TOLERANCE = 1e-9
+
+
+class Leakage(NamedTuple):
+    """wang III.A: average and highest leakage probability of a value, and their difference."""
+
+    alp: float
+    highest_lp: float
+    dif: float
+
+
+class Risk(NamedTuple):
+    """Re-identification risk of a table."""
+
+    highest: float | None
+    average: float | None
+    rows_at_risk: int
+    unique_rows: int
+
+
+class Homogeneity(NamedTuple):
+    """Classes with one single value, their rows, and how many such classes chance would make."""
+
+    classes: int
+    rows: int
+    expected: float | None
+
+
+class Distinction(NamedTuple):
+    """How far a set of columns tells rows apart."""
+
+    distinct_values: int
+    unique_rows: int
+
+
+def classes(rows: Iterable[Row], qi: Sequence[str]) -> dict[Key, list[Row]]:
+    """The rows of each class, by its quasi-identifier values."""
+    found: dict[Key, list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[name] for name in qi), []).append(row)
+    return found
+
+
+def values(rows: Iterable[Row], sensitive: str) -> Counter[Any]:
+    """How many rows have each non-NULL value."""
+    return Counter(row[sensitive] for row in rows if row[sensitive] is not None)
+
+
+def k(rows: Sequence[Row], qi: Sequence[str]) -> int | None:
+    """The size of the smallest class."""
+    return min((len(members) for members in classes(rows, qi).values()), default=None)
+
+
+def class_sizes(rows: Sequence[Row], qi: Sequence[str]) -> Counter[int]:
+    """How many classes there are of each size."""
+    return Counter(len(members) for members in classes(rows, qi).values())
+
+
+def risk(rows: Sequence[Row], qi: Sequence[str], k: int) -> Risk:
+    """Highest 1/x, average classes/n, rows in classes smaller than k, rows alone in their class."""
+    sizes = [len(members) for members in classes(rows, qi).values()]
+    if not sizes:
+        return Risk(None, None, 0, 0)
+    return Risk(1 / min(sizes), len(sizes) / len(rows), sum(x for x in sizes if x < k), sizes.count(1))
+
+
+def distinct_l(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> int | None:
+    """The least number of distinct values in a class."""
+    return min((len(values(members, sensitive)) for members in classes(rows, qi).values()), default=None)
+
+
+def class_entropy_l(members: Sequence[Row], sensitive: str) -> float:
+    """exp of a class's entropy; 0 without any value."""
+    counts = values(members, sensitive)
+    if not counts:
+        return 0.0
+    return math.exp(-sum(y / counts.total() * math.log(y / counts.total()) for y in counts.values()))
+
+
+def entropy_l(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> float | None:
+    """The least exp(entropy) of a class."""
+    return min((class_entropy_l(members, sensitive) for members in classes(rows, qi).values()), default=None)
+
+
+def recursive_c(rows: Sequence[Row], qi: Sequence[str], sensitive: str, l: int) -> float | None:  # noqa: E741
+    """The greatest r_1 / (r_l + ... + r_m) of a class; None when some class has fewer than l values."""
+    ratios = []
+    for members in classes(rows, qi).values():
+        r = sorted(values(members, sensitive).values(), reverse=True)
+        if len(r) < l:
+            return None
+        ratios.append(r[0] / sum(r[l - 1 :]))
+    return max(ratios, default=None)
+
+
+def association(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> dict[tuple[Any, Key], float]:
+    """mohapatra table 4: the weight y_i/x_i of every value in every class, zeros included."""
+    return {
+        (value, key): values(members, sensitive)[value] / len(members)
+        for value in values(rows, sensitive)
+        for key, members in classes(rows, qi).items()
+    }
+
+
+def alpha(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> dict[Any, float]:
+    """Each value's highest share of a class."""
+    matrix = association(rows, qi, sensitive)
+    return {value: max(w for (v, _), w in matrix.items() if v == value) for value in values(rows, sensitive)}
+
+
+def leakage(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> dict[Any, Leakage]:
+    """ALP = (sum y_i^2/x_i) / y, the highest y_i/x_i, and DIF, per value."""
+    found = {}
+    for value, y in values(rows, sensitive).items():
+        pairs = [(values(members, sensitive)[value], len(members)) for members in classes(rows, qi).values()]
+        alp = sum(y_i * y_i / x_i for y_i, x_i in pairs) / y
+        highest = max(y_i / x_i for y_i, x_i in pairs)
+        found[value] = Leakage(alp, highest, highest - alp)
+    return found
+
+
+def expected_homogeneous_classes(n: int, k: int, domain: int) -> float:
+    """SE, mohapatra eq. 1: K / K^k * n / k, for one sensitive column of K values."""
+    return float(domain / domain**k * n / k) if domain else 0.0
+
+
+def homogeneity(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> Homogeneity:
+    """The classes whose rows all have the same non-NULL value."""
+    same = [
+        members
+        for members in classes(rows, qi).values()
+        if len({row[sensitive] for row in members}) == 1 and members[0][sensitive] is not None
+    ]
+    least = k(rows, qi)
+    expected = expected_homogeneous_classes(len(rows), least, len(values(rows, sensitive))) if least else None
+    return Homogeneity(len(same), sum(map(len, same)), expected)
+
+
+def highest_frequency(members: Sequence[Row], sensitive: str) -> float:
+    """The share of a class's most frequent value; 0 without any value."""
+    return max(values(members, sensitive).values(), default=0) / len(members)
+
+
+def skewness(rows: Sequence[Row], qi: Sequence[str], sensitive: str, c: float) -> tuple[int, int]:
+    """Classes in which some value's frequency exceeds c, and their rows."""
+    skewed = [
+        members
+        for members in classes(rows, qi).values()
+        if highest_frequency(members, sensitive) > c + TOLERANCE
+    ]
+    return len(skewed), sum(map(len, skewed))
+
+
+def equal_distance(p: Counter[Any], q: Counter[Any]) -> float:
+    """Half the sum of |p - q| over all values."""
+    return sum(abs(p[v] / p.total() - q[v] / q.total()) for v in p.keys() | q.keys()) / 2
+
+
+def ordered_distance(p: Counter[Any], q: Counter[Any]) -> float:
+    """1/(m-1) times the sum of the cumulative differences over the m values in order; 0 for m = 1."""
+    domain = sorted(p.keys() | q.keys())
+    cumulative = 0.0
+    total = 0.0
+    for value in domain:
+        cumulative += p[value] / p.total() - q[value] / q.total()
+        total += abs(cumulative)
+    return total / (len(domain) - 1) if len(domain) > 1 else 0.0
+
+
+def t(
+    rows: Sequence[Row],
+    qi: Sequence[str],
+    sensitive: str,
+    *,
+    ordered: bool,
+    reference: Sequence[Row] | None = None,
+) -> float | None:
+    """The greatest distance of a class from the table, or from the same column of a reference table."""
+    everything = values(rows if reference is None else reference, sensitive)
+    if not everything:
+        return None
+    absent = Counter(dict.fromkeys(values(rows, sensitive), 0))
+    absent.update(everything)  # a value that the reference lacks is still one of the m values
+    distance = ordered_distance if ordered else equal_distance
+    parts = (values(members, sensitive) for members in classes(rows, qi).values())
+    return max((distance(part, absent) for part in parts if part), default=None)
+
+
+def proximity(rows: Sequence[Row], qi: Sequence[str], sensitive: str, epsilon: float) -> float | None:
+    """The largest share of a class within epsilon of one of its values."""
+    shares = []
+    for members in classes(rows, qi).values():
+        numbers = [row[sensitive] for row in members if row[sensitive] is not None]
+        for number in numbers:
+            near = sum(abs(other - number) <= epsilon + TOLERANCE for other in numbers)
+            shares.append(near / len(members))
+    return max(shares, default=None)
+
+
+def value_diversity(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> dict[Any, int]:
+    """yang: the least number of distinct values in a class that contains the value, per value."""
+    found: dict[Any, int] = {}
+    for members in classes(rows, qi).values():
+        present = values(members, sensitive)
+        for value in present:
+            found[value] = min(found.get(value, len(present)), len(present))
+    return found
+
+
+def distinction(rows: Sequence[Row], columns: Sequence[str]) -> dict[Key, Distinction]:
+    """How far every set of one, two or three columns tells rows apart."""
+    return {
+        names: Distinction(len(found), sum(len(members) == 1 for members in found.values()))
+        for size in (1, 2, 3)
+        for names in combinations(columns, size)
+        if (found := classes(rows, names))
+    }
+
+
+def discernibility(rows: Sequence[Row], qi: Sequence[str], suppressed: int = 0) -> int:
+    """pan eq. 8: the sum of the squared class sizes, plus the source's rows for each suppressed one."""
+    squares = sum(len(members) ** 2 for members in classes(rows, qi).values())
+    return squares + suppressed * (len(rows) + suppressed)
