@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import time
 from pathlib import Path
 
 from sqlglot import exp
 
 from duckanon.census import Census, released_value, take_census
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Column, Engine, Relation
+from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
@@ -81,18 +83,28 @@ def _release_relation(policy: Policy, source: BoundSource, scratch: Scratch) -> 
 
 
 def _file(path: Path, policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
-    """A released file; a CSV file's sensitive and kept columns have the source's types, its labels are texts."""
+    """A released file; a CSV file's labels are texts, its other columns have the types that were released."""
     name = scratch.adopt("VIEW", "released")
-    if policy.release.kind == "parquet":
-        scratch.engine.define_release(name, path, "parquet", [])
-    else:
-        scratch.engine.define_file(name, str(path), [c.name for _, c in source.quasi_identifiers], temporary=True)
+    columns: list[Column] = []
+    if policy.release.kind == "csv":
+        types = {c.name: c.type for c in source.keep}
+        types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
+        columns = [Column(header, types.get(header, "VARCHAR")) for header in _header(path)]
+    scratch.engine.define_release(name, path, policy.release.kind, columns)
     return Relation((name.name,), "view")
 
 
+def _header(path: Path) -> list[str]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            return next(csv.reader(file), [])
+    except (UnicodeDecodeError, csv.Error):
+        raise ReleaseError(f"release.to: {path} is not a CSV file") from None
+
+
 def _same_columns(policy: Policy, relation: Relation, source: BoundSource, engine: Engine) -> None:
-    found = {c.name.lower() for c in engine.columns(relation.table)}
-    wanted = {name.lower() for name in source.released}
+    found = {folded(c.name) for c in engine.columns(relation.table)}
+    wanted = {folded(name) for name in source.released}
     faults = [Fault(f"release.to: {policy.release.to}", f"has no column {name}") for name in sorted(wanted - found)]
     faults += [
         Fault(f"release.to: {policy.release.to}", f"has a column {name} that the policy does not release")

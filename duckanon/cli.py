@@ -96,6 +96,14 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _sql(options: argparse.Namespace) -> int:
+    if (options.policy is None) == (options.metrics is None):
+        raise PolicyError([Fault("duckanon sql", "needs either a policy or --metrics TABLE")])
+    if options.metrics is not None:
+        from duckanon.portable import metrics_script
+
+        numeric = frozenset(options.numeric)
+        _say(metrics_script(options.metrics, options.qi or [], options.sensitive, options.dialect, numeric=numeric))
+        return GOOD
     from duckanon.script import script
 
     policy = Policy.load(options.policy)
@@ -205,7 +213,13 @@ def _parser() -> argparse.ArgumentParser:
     sql = _add(
         commands, "sql", _sql, "print the SQL that a run executes", "duckanon sql patients.toml --levels age=2,zip=1"
     )
-    _policy_arguments(sql)
+    sql.add_argument("policy", nargs="?", metavar="POLICY", help="the policy file (TOML)")
+    sql.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    sql.add_argument("--metrics", metavar="TABLE", help="print the metrics of this table as plain SELECTs; no policy")
+    _question_arguments(sql, required=False)
+    sql.add_argument(
+        "--numeric", action="append", default=[], metavar="S", help="a sensitive column that holds numbers"
+    )
     sql.add_argument("--levels", metavar="COLUMN=LEVEL,…", help="this node of the lattice (default: search for it)")
     sql.add_argument("--dialect", default="duckdb", help="the SQL dialect to print, such as postgres (default duckdb)")
     hierarchy = _add(

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Engine, Relation
 from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import literal
 from duckanon.policy import Sensitive
@@ -113,12 +114,12 @@ def _relation(source: str, scratch: Scratch) -> Relation:
 
 def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
     """The columns as the catalog spells them."""
-    spelled = {column.name.lower(): column.name for column in columns}
-    missing = [name for name in names if name.lower() not in spelled]
+    spelled = {folded(column.name): column.name for column in columns}
+    missing = [name for name in names if folded(name) not in spelled]
     if missing:
         has = ", ".join(spelled.values())
         raise PolicyError([Fault(option, f"there is no column '{name}'", f"it has {has}") for name in missing])
-    return list(dict.fromkeys(spelled[name.lower()] for name in names))
+    return list(dict.fromkeys(spelled[folded(name)] for name in names))
 
 
 def _apart(qi: list[str], sensitive: list[str]) -> None:

@@ -7,6 +7,7 @@ from sqlglot.dialects.dialect import Dialects
 
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine
+from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import column
 from duckanon.lattice import Node
@@ -45,23 +46,23 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
 
 def _given(levels: str, census: Census) -> Node:
     """The node that `--levels age=2,zip=1` names; columns that are not named stay as they are."""
-    names = {h.column.name.lower(): h for h in census.hierarchies}
+    names = {folded(h.column.name): h for h in census.hierarchies}
     chosen = dict.fromkeys(names, 0)
     faults = []
     named: set[str] = set()
     for part in levels.split(","):
         name, _, level = part.rpartition("=")
-        hierarchy = names.get(name.strip().lower())
+        hierarchy = names.get(folded(name.strip()))
         if hierarchy is None:
             remedy = f"quasi-identifiers: {', '.join(h.column.name for h in census.hierarchies)}"
             faults.append(Fault("--levels", f"'{part}' names no quasi-identifier", remedy))
-        elif name.strip().lower() in named:
+        elif folded(name.strip()) in named:
             faults.append(Fault("--levels", f"'{part}' names a column for the second time"))
         elif not level.strip().isdecimal() or int(level) > hierarchy.height:
             faults.append(Fault("--levels", f"'{part}' must be a level from 0 to {hierarchy.height}"))
         else:
-            chosen[name.strip().lower()] = int(level)
-            named.add(name.strip().lower())
+            chosen[folded(name.strip())] = int(level)
+            named.add(folded(name.strip()))
     if faults:
         raise PolicyError(faults)
     return tuple(chosen.values())

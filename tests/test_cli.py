@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import PEOPLE, ROOT, Command, Folder
 
-COMMANDS = ["demo", "run", "check", "sql", "hierarchy"]
+COMMANDS = ["demo", "run", "check", "sql", "hierarchy", "metrics", "install"]
 
 
 def test_the_json_of_a_run(people: Folder, duckanon: Command) -> None:

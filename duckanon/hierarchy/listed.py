@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlglot import exp
 
 from duckanon.engine import Engine
+from duckanon.engine.names import folded
 from duckanon.errors import EngineError, Fault, HierarchyError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import MappingFile, MappingTable
@@ -41,12 +42,12 @@ def list_table(spec: MappingTable, index: int, where: str, scratch: Scratch) -> 
     relation = scratch.engine.find(spec.table)
     if relation is None:
         raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", "check hierarchy.table")])
-    known = {c.name.lower(): c.name for c in scratch.engine.columns(relation.table)}
-    missing = [name for name in spec.columns if name.lower() not in known]
+    known = {folded(c.name): c.name for c in scratch.engine.columns(relation.table)}
+    missing = [name for name in spec.columns if folded(name) not in known]
     if missing:
         remedy = f"it has {', '.join(known.values())}"
         raise HierarchyError([Fault(where, f"{spec.table} has no column {', '.join(missing)}", remedy)])
-    names = [known[name.lower()] for name in spec.columns]
+    names = [known[folded(name)] for name in spec.columns]
     texts = [text_of(column(name)).as_(f"level_{level}") for level, name in enumerate(names)]
     finest = exp.Not(this=exp.Is(this=column(names[0]), expression=exp.null()))
     query = exp.select(*texts).distinct().from_(relation.table).where(finest)

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Engine
+from duckanon.engine.names import folded
 from duckanon.errors import Fault, HierarchyError, PolicyError
 from duckanon.expressions import column, sql, text_of
 from duckanon.hierarchy import Hierarchy
@@ -24,7 +25,7 @@ def show(policy: Policy, engine: Engine, only: str | None) -> tuple[str, list[Fa
     faults: list[Fault] = []
     try:
         source = bind_source(policy, scratch)
-        wanted = [(q, c) for q, c in source.quasi_identifiers if only is None or c.name.lower() == only.lower()]
+        wanted = [(q, c) for q, c in source.quasi_identifiers if only is None or folded(c.name) == folded(only)]
         if not wanted:
             names = ", ".join(c.name for _, c in source.quasi_identifiers)
             raise PolicyError([Fault("COLUMN", f"'{only}' is no quasi-identifier of the policy", f"it has {names}")])
