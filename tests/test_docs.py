@@ -16,7 +16,7 @@ from duckanon.demo import demo
 from tests.conftest import ROOT
 
 ANALYSTS = ROOT / "docs" / "analysts.md"
-_EXAMPLE = re.compile(r"```sql\n(?P<sql>.*?)\n```\n(?P<table>\n(?:\|.*\n)+)?", re.S)
+_EXAMPLE = re.compile(r"```sql\n(?P<sql>.*?)\n```\n(?P<table>\n(?:\|[^\n]*\n)+)?", re.S)
 
 
 @pytest.fixture(scope="module")

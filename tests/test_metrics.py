@@ -126,7 +126,7 @@ def test_the_real_command_line_of_duckdb(people: Folder) -> None:
 
 @pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
 @pytest.mark.parametrize(
-    ("qi", "sensitive", "k", "alpha", "l", "truncated", "t"),
+    ("qi", "sensitive", "k", "alpha", "distinct_l", "truncated", "t"),
     [
         (["education", "sex"], "occupation", 14, 0.8197802197802198, 5, 1, 0.7073990925194427),
         (["education", "sex"], "age", 14, 0.21024258760107817, 13, 12, 0.15503441042782115),
@@ -135,13 +135,7 @@ def test_the_real_command_line_of_duckdb(people: Folder) -> None:
     ],
 )
 def test_adult_against_pycanon(
-    qi: list[str],
-    sensitive: str,
-    k: int,
-    alpha: float,
-    l: int,
-    truncated: int,
-    t: float,
+    qi: list[str], sensitive: str, k: int, alpha: float, distinct_l: int, truncated: int, t: float
 ) -> None:
     """The figures of pycanon 1.3.5 on the same file. It truncates entropy l, and its t holds only for a fresh index.
 
@@ -151,7 +145,7 @@ def test_adult_against_pycanon(
         frame = package.metrics(db, str(ADULT / "adult.csv"), qi=qi, sensitive=sensitive)
     figures = frame[frame["value"].isna()].set_index("metric")["measured"].to_dict()
     assert figures["k"] == k
-    assert figures["distinct_l"] == l
+    assert figures["distinct_l"] == distinct_l
     assert int(figures["entropy_l"] + 1e-9) == truncated
     assert figures["t"] == pytest.approx(t, abs=1e-9)
     assert frame[frame["metric"] == "alpha"]["measured"].max() == pytest.approx(alpha, abs=1e-9)

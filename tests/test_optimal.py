@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from typing import Any
 
 import duckdb
 import pytest
@@ -15,7 +14,7 @@ from duckanon import Policy
 from duckanon.census import take_census
 from duckanon.engine.duckdb import DuckDB
 from duckanon.lattice import Lattice
-from duckanon.measure import Measurer
+from duckanon.measure import Measurement, Measurer
 from duckanon.objective import TIE
 from duckanon.run import good_classes
 from duckanon.scratch import Scratch
@@ -95,7 +94,7 @@ def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[
     return least, [node for _, node in tied]
 
 
-def _weighted(weights: list[float], cells: list[float], measured: Any) -> float:
+def _weighted(weights: list[float], cells: list[float], measured: Measurement) -> float:
     share = measured.failing_rows / measured.rows
     return (1 - share) * sum(w * c for w, c in zip(weights, cells, strict=True)) / sum(weights) + share
 

@@ -1,34 +1,13 @@
-"""The privacy metrics as plain SELECTs for warehouses that cannot load the macros: built once, rendered per dialect.
-
-The figures and output columns are those of the macros of the same name. A class is a group of rows with equal
-quasi-identifiers, NULL being a value like any other; a NULL sensitive value counts in its class's size and is never
-a value. Only what engines agree on is used: explicit GROUP BY lists, CASE in place of FILTER, doubles before a
-division, LN of positive numbers only, and no join on keys that may be NULL.
-"""
+"""Each metric as a query over sizes of classes and counts of their values."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import exp
 
-from duckanon.engine.names import quoted, split_name
-from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import TOLERANCE, column, double, literal, sql, table
-
-# What a reader of a script must know, per dialect.
-DIALECTS = {
-    "duckdb": "",
-    "postgres": "",
-    "snowflake": "Snowflake keeps names that were created without quotes in upper case.",
-    "bigquery": "BigQuery cannot partition by FLOAT64: give such a quasi-identifier as text or whole number.",
-    "spark": "",
-}
-
-_MOST_PARTS = 3  # catalog, schema, table
 
 
 @dataclass(frozen=True)
@@ -42,7 +21,7 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """What the metrics are asked of: a table, its quasi-identifiers and the thresholds."""
 
     source: list[str]
@@ -62,107 +41,6 @@ class _Asked:
         return "renamed_" if self.source[-1].lower() == "renamed" else "renamed"
 
 
-def metric_queries(
-    table: str,
-    qi: Sequence[str],
-    sensitive: Sequence[str] = (),
-    *,
-    k: int = 5,
-    l: int = 2,  # noqa: E741
-    c: float = 0.5,
-    numeric: frozenset[str] = frozenset(),
-) -> list[Metric]:
-    """Every metric of a table, whose name is spelled as in SQL.
-
-    `numeric` are the sensitive columns of numbers, whose t-closeness is taken in their order.
-    """
-    source = split_name(table)
-    faults = [*_table_faults(table, source), *_column_faults(qi, sensitive, numeric), *_threshold_faults(k, l, c)]
-    if faults or source is None:
-        raise PolicyError(faults)
-    asked = _Asked(source, qi, k, l, c)
-    ordered = {name.lower() for name in numeric}
-    metrics = list(_size_metrics(asked))
-    for name in sensitive:
-        metrics += [*_diversity_metrics(asked, name), *_share_metrics(asked, name)]
-        metrics.append(_closeness_metric(asked, name, name.lower() in ordered))
-    return metrics
-
-
-def metrics_script(
-    table: str,
-    qi: Sequence[str],
-    sensitive: Sequence[str],
-    dialect: str,
-    *,
-    k: int = 5,
-    l: int = 2,  # noqa: E741
-    c: float = 0.5,
-    numeric: frozenset[str] = frozenset(),
-) -> str:
-    """The metrics of a table as a script for one of DIALECTS: each query under the question that it answers."""
-    if dialect not in DIALECTS:
-        raise PolicyError([Fault("dialect", f"no dialect '{dialect}'", f"one of {', '.join(DIALECTS)}")])
-    metrics = metric_queries(table, qi, sensitive, k=k, l=l, c=c, numeric=numeric)
-    header = [
-        f"Privacy metrics of {table}, for {dialect}. Nothing is written.",
-        f"Quasi-identifiers: {', '.join(map(quoted, qi))}. A class is the rows that share them all; NULL is a value.",
-        "A sensitive NULL counts in its class's size and is no value. Every name is quoted: spelled as in the catalog.",
-        *filter(None, [DIALECTS[dialect]]),
-    ]
-    return "\n\n".join(["\n".join(map(_comment, header)), *(_statement(metric, dialect) for metric in metrics)]) + "\n"
-
-
-def _statement(metric: Metric, dialect: str) -> str:
-    about = metric.name if metric.column is None else f"{metric.name} of {quoted(metric.column)}"
-    text = metric.query.sql(dialect, identify=True, pretty=True, unsupported_level=ErrorLevel.RAISE)
-    return f"{_comment(f'{about}: {metric.question}')}\n{text};"
-
-
-def _comment(text: str) -> str:
-    """One line, whatever a name contains."""
-    return "-- " + " ".join(text.split())
-
-
-# -- faults -------------------------------------------------------------------------------------------
-
-
-def _table_faults(spelled: str, parts: list[str] | None) -> Iterator[Fault]:
-    if parts is None:
-        yield Fault("table", f"'{spelled}' is not a name as SQL spells it", 'quote odd names: clinic."odd name"')
-    elif len(parts) > _MOST_PARTS:
-        yield Fault("table", f"'{spelled}' has {len(parts)} parts", "at most catalog.schema.table")
-
-
-def _column_faults(qi: Sequence[str], sensitive: Sequence[str], numeric: frozenset[str]) -> Iterator[Fault]:
-    if not qi:
-        yield Fault("qi", "no quasi-identifier is given", "name at least one column")
-    for where, names in (("qi", qi), ("sensitive", sensitive)):
-        for name, times in Counter(map(str.lower, names)).items():
-            if not name:
-                yield Fault(where, "a column's name is empty")
-            elif times > 1:
-                yield Fault(where, f"column '{name}' is named {times} times", "name it once")
-    known = set(map(str.lower, sensitive))
-    for name in qi:
-        if name.lower() in known:
-            yield Fault("sensitive", f"column '{name}' is a quasi-identifier too", "give it one role")
-    for name in sorted(numeric):
-        if name.lower() not in known:
-            yield Fault("numeric", f"column '{name}' is not among the sensitive ones", "name it there too")
-
-
-def _threshold_faults(k: int, l: int, c: float) -> Iterator[Fault]:  # noqa: E741
-    for where, number in (("k", k), ("l", l)):
-        if number < 1:
-            yield Fault(where, f"{number} is too small", "at least 1")
-    if not (math.isfinite(c) and 0 <= c <= 1):
-        yield Fault("c", f"{c} is no share", "from 0 to 1")
-
-
-# -- steps that the metrics share ---------------------------------------------------------------------
-
-
 def _steps(final: exp.Select, **steps: exp.Query) -> exp.Select:
     """WITH name AS (…), … in the order given, then the final question."""
     for name, step in steps.items():
@@ -176,20 +54,20 @@ def _select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
     return exp.select(*columns, *(part.as_(name, quoted=True) for name, part in given.items()))
 
 
-def _over_class(asked: _Asked, figure: str, *order: exp.Expr) -> exp.Expr:
+def _over_class(asked: Asked, figure: str, *order: exp.Expr) -> exp.Expr:
     """A window over each class."""
     ordering = exp.Order(expressions=list(order)) if order else None
     return exp.Window(this=sql(figure), partition_by=list(asked.groups), order=ordering)
 
 
-def _renamed(asked: _Asked, **values: str) -> dict[str, exp.Query]:
+def _renamed(asked: Asked, **values: str) -> dict[str, exp.Query]:
     """The source's columns under names of our own."""
     keys = [column(name).as_(f"g{place}", quoted=True) for place, name in enumerate(asked.qi)]
     chosen = [column(name).as_(ours, quoted=True) for ours, name in values.items()]
     return {asked.renamed: exp.select(*keys, *chosen).from_(table(*asked.source))}
 
 
-def _counts(asked: _Asked, sensitive: str) -> dict[str, exp.Query]:
+def _counts(asked: Asked, sensitive: str) -> dict[str, exp.Query]:
     """y rows of every class with every value, NULL included."""
     keys = [*asked.groups, column("v")]
     counts = _select(*keys, y="COUNT(*)").from_(table(asked.renamed)).group_by(*keys)
@@ -199,7 +77,7 @@ def _counts(asked: _Asked, sensitive: str) -> dict[str, exp.Query]:
 # -- class sizes --------------------------------------------------------------------------------------
 
 
-def _size_metrics(asked: _Asked) -> Iterator[Metric]:
+def size_metrics(asked: Asked) -> Iterator[Metric]:
     k = asked.k
     yield _of_sizes(asked, "k_anonymity", "how many rows does the smallest class have?", _select(**_K_ANONYMITY))
     yield _of_sizes(asked, "class_sizes", "how many classes are there of each size?", _HISTOGRAM.copy())
@@ -210,7 +88,7 @@ def _size_metrics(asked: _Asked) -> Iterator[Metric]:
     yield _of_sizes(asked, "k_violations", question, _HISTOGRAM.where(sql("x < :k", k=literal(k))))
 
 
-def _of_sizes(asked: _Asked, name: str, question: str, final: exp.Select) -> Metric:
+def _of_sizes(asked: Asked, name: str, question: str, final: exp.Select) -> Metric:
     """A metric of the classes' sizes x alone."""
     sizes = _select(x="COUNT(*)").from_(table(asked.renamed)).group_by(*asked.groups)
     return Metric(name, None, question, _steps(final.from_(table("sizes")), **_renamed(asked), sizes=sizes))
@@ -242,13 +120,13 @@ _AT_RISK = "CAST(COALESCE(SUM(CASE WHEN x < :k THEN x END), 0) AS BIGINT)"
 # -- diversity ----------------------------------------------------------------------------------------
 
 
-def _diversity_metrics(asked: _Asked, sensitive: str) -> Iterator[Metric]:
+def diversity_metrics(asked: Asked, sensitive: str) -> Iterator[Metric]:
     yield _l_diversity(asked, sensitive)
     yield _recursive_diversity(asked, sensitive)
     yield _homogeneity(asked, sensitive)
 
 
-def _l_diversity(asked: _Asked, sensitive: str) -> Metric:
+def _l_diversity(asked: Asked, sensitive: str) -> Metric:
     classes = _select(l="COUNT(v)", e=_ENTROPY).from_(table("counts")).group_by(*asked.groups)
     final = _select(distinct_l="MIN(l)", entropy_l="MIN(e)", classes="COUNT(*)").from_(table("diversities"))
     query = _steps(final, **_counts(asked, sensitive), diversities=classes)
@@ -264,7 +142,7 @@ _ENTROPY = """COALESCE(EXP(
 ), CAST(0 AS DOUBLE))"""
 
 
-def _recursive_diversity(asked: _Asked, sensitive: str) -> Metric:
+def _recursive_diversity(asked: Asked, sensitive: str) -> Metric:
     by_size = [sql("CASE WHEN v IS NULL THEN 1 ELSE 0 END"), exp.Ordered(this=column("y"), desc=True)]
     place = _over_class(asked, "ROW_NUMBER()", *by_size)
     placed = _select(*asked.groups, column("v"), column("y"), place=place).from_(table("counts"))
@@ -281,7 +159,7 @@ def _recursive_diversity(asked: _Asked, sensitive: str) -> Metric:
     return Metric("recursive_diversity", sensitive, question, query)
 
 
-def _homogeneity(asked: _Asked, sensitive: str) -> Metric:
+def _homogeneity(asked: Asked, sensitive: str) -> Metric:
     classes = _select(x="SUM(y)", one="CASE WHEN COUNT(*) = 1 AND COUNT(v) = 1 THEN 1 END")
     totals = _select(**_HOMOGENEOUS, k="MIN(x)", n="SUM(x)").from_(table("uniform"))
     query = _steps(
@@ -316,13 +194,13 @@ END"""
 # -- shares of a class --------------------------------------------------------------------------------
 
 
-def _share_metrics(asked: _Asked, sensitive: str) -> Iterator[Metric]:
+def share_metrics(asked: Asked, sensitive: str) -> Iterator[Metric]:
     yield _alpha(asked, sensitive)
     yield _leakage(asked, sensitive)
     yield _skewness(asked, sensitive)
 
 
-def _alpha(asked: _Asked, sensitive: str) -> Metric:
+def _alpha(asked: Asked, sensitive: str) -> Metric:
     frequency = "CAST(SUM(y) AS DOUBLE) / CAST(MAX(n) AS DOUBLE)"
     query = _steps(
         _per_value(frequency=frequency, alpha=_HIGHEST).join(table("totals"), join_type="cross"),
@@ -333,7 +211,7 @@ def _alpha(asked: _Asked, sensitive: str) -> Metric:
     return Metric("alpha", sensitive, question, query)
 
 
-def _leakage(asked: _Asked, sensitive: str) -> Metric:
+def _leakage(asked: Asked, sensitive: str) -> Metric:
     query = _per_value(alp=_ALP, highest_lp=_HIGHEST, dif=f"{_HIGHEST} - {_ALP}")
     question = (
         "how sure of each value is one who knows a person's class: on average (alp), at most, and the difference?"
@@ -341,7 +219,7 @@ def _leakage(asked: _Asked, sensitive: str) -> Metric:
     return Metric("leakage", sensitive, question, _steps(query, **_shares(asked, sensitive)))
 
 
-def _shares(asked: _Asked, sensitive: str) -> dict[str, exp.Query]:
+def _shares(asked: Asked, sensitive: str) -> dict[str, exp.Query]:
     """In every class of x rows, y have the value v."""
     shares = _select(column("v"), column("y"), x=_over_class(asked, "SUM(y)")).from_(table("counts"))
     return {**_counts(asked, sensitive), "shares": shares}
@@ -358,7 +236,7 @@ _HIGHEST = "MAX(CAST(y AS DOUBLE) / CAST(x AS DOUBLE))"
 _ALP = "SUM(CAST(y AS DOUBLE) * CAST(y AS DOUBLE) / CAST(x AS DOUBLE)) / CAST(SUM(y) AS DOUBLE)"  # wang
 
 
-def _skewness(asked: _Asked, sensitive: str) -> Metric:
+def _skewness(asked: Asked, sensitive: str) -> Metric:
     tops = _select(x="SUM(y)", top="MAX(CASE WHEN v IS NOT NULL THEN y END)").from_(table("counts"))
     over = {"over": sql("CAST(top AS DOUBLE) / CAST(x AS DOUBLE) > :limit", limit=double(asked.c + TOLERANCE))}
     final = _select(
@@ -373,7 +251,7 @@ def _skewness(asked: _Asked, sensitive: str) -> Metric:
 # -- t-closeness --------------------------------------------------------------------------------------
 
 
-def _closeness_metric(asked: _Asked, sensitive: str, ordered: bool) -> Metric:
+def closeness_metric(asked: Asked, sensitive: str, ordered: bool) -> Metric:
     question = "how far does a class's distribution lie from the table's, at most?"
     if ordered:
         note = "(Ordered distance; it joins every class with every distinct value.)"
@@ -381,14 +259,14 @@ def _closeness_metric(asked: _Asked, sensitive: str, ordered: bool) -> Metric:
     return Metric("t_closeness", sensitive, f"{question} (Equal distance.)", _equal_distance(asked, sensitive))
 
 
-def _valued(asked: _Asked, sensitive: str) -> dict[str, exp.Query]:
+def _valued(asked: Asked, sensitive: str) -> dict[str, exp.Query]:
     """The counts of the values proper, and how many rows have one."""
     valued = exp.select(*asked.groups, column("v"), column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
     totals = _select(n="SUM(y)").from_(table("valued"))
     return {**_counts(asked, sensitive), "valued": valued, "totals": totals}
 
 
-def _equal_distance(asked: _Asked, sensitive: str) -> exp.Select:
+def _equal_distance(asked: Asked, sensitive: str) -> exp.Select:
     """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
     of_value = exp.Window(this=sql("SUM(y)"), partition_by=[column("v")])
     shares = _select(
@@ -405,7 +283,7 @@ def _equal_distance(asked: _Asked, sensitive: str) -> exp.Select:
     )
 
 
-def _ordered_distance(asked: _Asked, sensitive: str) -> exp.Select:
+def _ordered_distance(asked: Asked, sensitive: str) -> exp.Select:
     """1/(m−1) · Σ|Σ(p − q)| over the m values in order; a class has a cell for every value, also for those it lacks."""
     keys = [*asked.groups, column("v")]
     domain = _select(column("v"), q=sql("CAST(SUM(y) AS DOUBLE) / CAST(MAX(n) AS DOUBLE)")).from_(table("valued"))
@@ -424,7 +302,7 @@ def _ordered_distance(asked: _Asked, sensitive: str) -> exp.Select:
     )
 
 
-def _cells(asked: _Asked) -> exp.Query:
+def _cells(asked: Asked) -> exp.Query:
     """The counts, and for every class and every value a count of 0 with the value's share q of the table."""
     counted = _select(*asked.groups, column("v"), column("y"), q="CAST(0 AS DOUBLE)").from_(table("valued"))
     classes = exp.select(*asked.groups).from_(table("valued")).group_by(*asked.groups).subquery("classes")
