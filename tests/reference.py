@@ -245,10 +245,12 @@ class Hierarchy:
         if level == self.height:
             return 1.0
         if isinstance(self.kind, Intervals):
-            width = self.kind.widths[level - 1]
-            return 0.0 if value is None else float(min(Decimal(1), width / self.span)) if self.span else 1.0
+            return 0.0 if value is None else self._width_share(self.kind.widths[level - 1])
         contained = self.contain_num(value, level)
         return 0.0 if contained == 1 else contained / self.num
+
+    def _width_share(self, width: Decimal) -> float:
+        return min(1.0, float(width / self.span)) if self.span else 1.0
 
 
 # -- what is asked for --------------------------------------------------------------------------------

@@ -97,9 +97,8 @@ def test_a_kept_column_that_identifies_people_is_a_warning(people: Folder, ducka
     text = PEOPLE.replace('identifiers = ["name"]', 'keep = ["name"]')
     told = duckanon("run", people.policy(text), "--json")
     assert told.code == 0
-    assert told.json["warnings"] == [
-        "columns.keep: name: 100% of the rows are alone with their value, and it is released unchanged; is it an identifier?"
-    ]
+    (warning,) = told.json["warnings"]
+    assert warning.startswith("columns.keep: name: 100% of the rows are alone with their value")
 
 
 def test_the_database_can_be_given(people: Folder, duckanon: Command) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import os
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,8 +29,15 @@ from tests import metrics_reference as metrics
 from tests import reference as ref
 from tests.reference import Value
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 RELEASE = "people_anonymous"
+
+# The suite tries the same examples every time; PROPERTY_EXAMPLES=20 tries twenty times as many, and new ones.
+MORE = int(os.environ.get("PROPERTY_EXAMPLES", "1"))
+
+
+def examples(count: int) -> settings:
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+    return settings(max_examples=count * MORE, deadline=None, derandomize=MORE == 1, suppress_health_check=slow)
 
 
 # -- a random table and policy ------------------------------------------------------------------------
@@ -419,7 +427,7 @@ def same(found: Any, expected: Any) -> None:
 # -- properties ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=SLOW)
+@examples(110)
 @given(cases())
 def test_run_is_the_reference(case: Case) -> None:
     with warehouse(case) as (db, folder):
@@ -519,22 +527,23 @@ def every_class_holds(problem: ref.Problem, rows: ref.Table) -> None:
             assert bound.holds(figure), (bound, figure)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
+@examples(15)
 @given(cases(), st.randoms(use_true_random=False), st.integers(1, 4))
 def test_order_and_threads_do_not_matter(case: Case, random: Any, threads: int) -> None:
     shuffled = list(case.rows)
     random.shuffle(shuffled)
     with warehouse(case) as (db, folder), warehouse(replace(case, rows=tuple(shuffled))) as (other, elsewhere):
+        first, rows = run(case, db, folder), stored(db)
         other.execute(f"SET threads = {threads}")
-        first, second = run(case, db, folder), run(case, other, elsewhere)
-        again = run(case, db, folder)
-        same(told(second), told(first))
-        same(told(again), told(first))
-        if first.good:
-            rows = db.execute(f"FROM {RELEASE}").fetchall()
-            assert other.execute(f"FROM {RELEASE}").fetchall() == rows
-            run(case, db, folder)
-            assert db.execute(f"FROM {RELEASE}").fetchall() == rows
+        same(told(run(case, other, elsewhere)), told(first))
+        assert stored(other) == rows
+        same(told(run(case, db, folder)), told(first))
+        assert stored(db) == rows
+
+
+def stored(db: duckdb.DuckDBPyConnection) -> list[tuple[Value, ...]]:
+    """The released rows as they lie; none without a release."""
+    return db.execute(f"FROM {RELEASE}").fetchall() if exists(db) else []
 
 
 def told(result: Result) -> dict[str, Any]:
@@ -571,7 +580,7 @@ def test_threads_on_a_large_table() -> None:
             )
             result = duckanon.run(duckanon.Policy.parse(policy), db)
             assert result.good
-            outcomes.append((told(result), db.execute(f"FROM {RELEASE}").fetchall()))
+            outcomes.append((told(result), stored(db)))
     (first, rows), (second, other) = outcomes
     same(second, first)
     assert other == rows
@@ -586,7 +595,7 @@ def changed(draw: st.DrawFn, case: Case) -> tuple[dict[str, Value], ...]:
     return (*kept, *new)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
+@examples(45)
 @given(st.data())
 def test_view_shows_only_what_holds(data: st.DataObject) -> None:
     case = data.draw(cases())
@@ -609,7 +618,7 @@ def test_view_shows_only_what_holds(data: st.DataObject) -> None:
 # -- refusals -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+@examples(10)
 @given(st.data())
 def test_nothing_to_release_is_refused(data: st.DataObject) -> None:
     """A column of NULLs, or nobody to hide among."""

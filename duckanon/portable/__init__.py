@@ -18,6 +18,8 @@ from duckanon.engine.names import quoted, split_name
 from duckanon.errors import Fault, PolicyError
 from duckanon.portable.queries import Asked, Metric, closeness_metric, diversity_metrics, share_metrics, size_metrics
 
+__all__ = ["DIALECTS", "Metric", "metric_queries", "metrics_script"]
+
 # What a reader of a script must know, per dialect.
 DIALECTS = {
     "duckdb": "",
