@@ -41,7 +41,9 @@ def _installed() -> bool:
     if mark.exists() and mark.read_text() == repr(PACKAGES):
         return True
     venv.create(ENVIRONMENT, with_pip=True)
-    ended = subprocess.run([str(ENVIRONMENT / "bin" / "pip"), "install", "--quiet", *PACKAGES], check=False)
+    ended = subprocess.run(
+        [str(ENVIRONMENT / "bin" / "pip"), "install", "--quiet", *PACKAGES], capture_output=True, check=False
+    )
     if ended.returncode == 0:
         mark.write_text(repr(PACKAGES))
     return ended.returncode == 0

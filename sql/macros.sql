@@ -212,16 +212,19 @@ WITH records AS NOT MATERIALIZED (
     SELECT s, total, sum(total) OVER () AS n, (row_number() OVER (ORDER BY s))::INTEGER AS code
     FROM (SELECT s, count(*) AS total FROM records GROUP BY s)
 ), census AS (
-    SELECT COLUMNS('^q_'), code, count(*) AS y
-    FROM records LEFT JOIN sensitive_values USING (s)
+    SELECT COLUMNS('^q_'), s, count(*) AS y
+    FROM records
     GROUP BY ALL
+), coded AS (
+    SELECT COLUMNS('^q_'), code, y
+    FROM census LEFT JOIN sensitive_values USING (s)
 ), classes AS (
     SELECT
         COLUMNS('^q_'),
         sum(y)::BIGINT AS x,
         list(code) FILTER (code IS NOT NULL) AS codes,
         list(y) FILTER (code IS NOT NULL) AS ys
-    FROM census
+    FROM coded
     GROUP BY ALL
 ), measured AS (
     SELECT code, max(y / x) AS highest
@@ -255,16 +258,19 @@ WITH records AS NOT MATERIALIZED (
     SELECT s, total, (row_number() OVER (ORDER BY s))::INTEGER AS code
     FROM (SELECT s, count(*) AS total FROM records GROUP BY s)
 ), census AS (
-    SELECT COLUMNS('^q_'), code, count(*) AS y
-    FROM records LEFT JOIN sensitive_values USING (s)
+    SELECT COLUMNS('^q_'), s, count(*) AS y
+    FROM records
     GROUP BY ALL
+), coded AS (
+    SELECT COLUMNS('^q_'), code, y
+    FROM census LEFT JOIN sensitive_values USING (s)
 ), classes AS (
     SELECT
         COLUMNS('^q_'),
         sum(y)::BIGINT AS x,
         list(code) FILTER (code IS NOT NULL) AS codes,
         list(y) FILTER (code IS NOT NULL) AS ys
-    FROM census
+    FROM coded
     GROUP BY ALL
 ), measured AS (
     SELECT code, max(y / x) AS highest, sum((y::DOUBLE * y / x)::DECIMAL(38, 18)) AS leaked
@@ -303,9 +309,12 @@ WITH records AS NOT MATERIALIZED (
     SELECT s, (row_number() OVER (ORDER BY s))::INTEGER AS code
     FROM (SELECT DISTINCT s FROM records WHERE s IS NOT NULL)
 ), census AS (
-    SELECT COLUMNS('^q_'), code, count(*) AS y
-    FROM records LEFT JOIN sensitive_values USING (s)
+    SELECT COLUMNS('^q_'), s, count(*) AS y
+    FROM records
     GROUP BY ALL
+), coded AS (
+    SELECT COLUMNS('^q_'), code, y
+    FROM census LEFT JOIN sensitive_values USING (s)
 ), classes AS MATERIALIZED (
     SELECT
         COLUMNS('^q_'),
@@ -313,7 +322,7 @@ WITH records AS NOT MATERIALIZED (
         sum(y)::BIGINT AS x,
         list(code) FILTER (code IS NOT NULL) AS codes,
         list(y) FILTER (code IS NOT NULL) AS ys
-    FROM census
+    FROM coded
     GROUP BY ALL
 ), pairs AS (
     SELECT id, unnest(codes) AS code, unnest(ys) AS y FROM classes
@@ -437,18 +446,21 @@ WITH records AS NOT MATERIALIZED (
 ),
 -- equal distance
 census AS (
-    SELECT COLUMNS('^q_'), i, total, count(*) AS y
-    FROM records LEFT JOIN distribution USING (s)
+    SELECT COLUMNS('^q_'), s, count(*) AS y
+    FROM records
     WHERE NOT regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
     GROUP BY ALL
+), weighed AS (
+    SELECT COLUMNS('^q_'), y, total
+    FROM census JOIN distribution USING (s)
 ), classes AS (
     SELECT
         COLUMNS('^q_'),
         row_number() OVER () AS id,
-        sum(y) FILTER (i IS NOT NULL) AS n,
-        list(y) FILTER (i IS NOT NULL) AS ys,
-        list(total) FILTER (i IS NOT NULL) AS totals
-    FROM census
+        sum(y) AS n,
+        list(y) AS ys,
+        list(total) AS totals
+    FROM weighed
     GROUP BY ALL
 ), pairs AS MATERIALIZED (
     SELECT id, n, unnest(ys) AS y, unnest(totals) AS total FROM classes
@@ -545,18 +557,21 @@ WITH duckanon_records AS NOT MATERIALIZED (
 ),
 -- equal distance
 census AS (
-    SELECT COLUMNS('^q_'), i, total, count(*) AS y
-    FROM duckanon_records LEFT JOIN distribution USING (s)
+    SELECT COLUMNS('^q_'), s, count(*) AS y
+    FROM duckanon_records
     WHERE NOT regexp_full_match(typeof(s), 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL.*|BIGNUM')
     GROUP BY ALL
+), weighed AS (
+    SELECT COLUMNS('^q_'), y, total
+    FROM census JOIN distribution USING (s)
 ), classes AS (
     SELECT
         COLUMNS('^q_'),
         row_number() OVER () AS id,
-        sum(y) FILTER (i IS NOT NULL) AS n,
-        list(y) FILTER (i IS NOT NULL) AS ys,
-        list(total) FILTER (i IS NOT NULL) AS totals
-    FROM census
+        sum(y) AS n,
+        list(y) AS ys,
+        list(total) AS totals
+    FROM weighed
     GROUP BY ALL
 ), pairs AS MATERIALIZED (
     SELECT id, n, unnest(ys) AS y, unnest(totals) AS total FROM classes
@@ -635,11 +650,14 @@ WITH records AS NOT MATERIALIZED (
     SELECT s, total, (row_number() OVER (ORDER BY s))::INTEGER AS code
     FROM (SELECT s, count(*) AS total FROM records WHERE s IS NOT NULL GROUP BY s)
 ), census AS (
-    SELECT DISTINCT COLUMNS('^q_'), code
-    FROM records LEFT JOIN sensitive_values USING (s)
+    SELECT DISTINCT COLUMNS('^q_'), s
+    FROM records
+), coded AS (
+    SELECT COLUMNS('^q_'), code
+    FROM census JOIN sensitive_values USING (s)
 ), classes AS (
-    SELECT COLUMNS('^q_'), list(code) FILTER (code IS NOT NULL) AS codes
-    FROM census
+    SELECT COLUMNS('^q_'), list(code) AS codes
+    FROM coded
     GROUP BY ALL
 ), measured AS (
     SELECT code, min(distinct_values) AS least

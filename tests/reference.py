@@ -132,7 +132,7 @@ class Dates:
 
 
 CALENDAR: dict[str, Callable[[date], str]] = {
-    "day": lambda day: day.isoformat(),
+    "day": lambda day: f"{day:%Y-%m-%d}",
     "week": lambda day: f"{day.isocalendar().year}-W{day.isocalendar().week:02}",
     "month": lambda day: f"{day.year}-{day.month:02}",
     "quarter": lambda day: f"{day.year}-Q{(day.month + 2) // 3}",

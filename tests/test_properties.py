@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -145,6 +145,12 @@ def numbers(kind: str) -> tuple[str, st.SearchStrategy[Any]]:
 
 
 DATES = st.dates(date(1895, 1, 1), date(2032, 12, 31))
+MOMENTS = st.datetimes(datetime(1895, 1, 1), datetime(2032, 12, 31))
+CALENDAR_TYPES: list[tuple[str, st.SearchStrategy[Any], tuple[str, ...]]] = [
+    ("DATE", DATES, ()),
+    ("VARCHAR", DATES.map(str), ("soon",)),
+    ("TIMESTAMP", MOMENTS, ()),
+]
 
 
 @st.composite
@@ -176,9 +182,8 @@ def calendars(draw: st.DrawFn) -> Generalized:
     units = sorted(units, key=NESTED_UNITS.index)
     if chance(draw, 6):
         units = ["week"]
-    column = Column("DATE", draw(domain(DATES)), draw(domain(DATES)))
-    if draw(st.booleans()):
-        column = Column("VARCHAR", tuple(map(str, column.values)), (*map(str, column.later), "soon"))
+    type_, values, never = draw(st.sampled_from(CALENDAR_TYPES))
+    column = Column(type_, draw(domain(values)), draw(domain(values)) + never)
     return Generalized(column, ref.Dates(tuple(units)), {"dates": units})
 
 
