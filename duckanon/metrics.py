@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
 from duckanon.engine import Column, Engine, Relation
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
-from duckanon.expressions import literal
 from duckanon.policy import Sensitive
 from duckanon.result import plain_figures
 from duckanon.scratch import Scratch
@@ -33,10 +30,8 @@ class Metrics:
     qi: tuple[str, ...]
     k: int
     audit: Audit
-    sizes: tuple[tuple[int, int, int], ...]  # class_size, classes, row_count
 
     def as_json(self) -> dict[str, Any]:
-        names = ("class_size", "classes", "row_count")
         document: dict[str, Any] = plain_figures(
             {
                 "source": self.source,
@@ -44,7 +39,10 @@ class Metrics:
                 "rows": self.audit.rows,
                 "classes": self.audit.classes,
                 "privacy": self.audit.privacy,
-                "class_sizes": [dict(zip(names, size, strict=True)) for size in self.sizes],
+                "class_sizes": [
+                    {"class_size": size, "classes": classes, "row_count": size * classes}
+                    for size, classes in self.audit.sizes
+                ],
             }
         )
         return document
@@ -92,12 +90,9 @@ def measure(engine: Engine, source: str, qi: list[str], sensitive: list[str], k:
         _apart(asked, protected)
         parts = [Audited(Sensitive(name), name, False, relation) for name in protected]
         found = audit(k, relation, asked, parts, scratch)
-        arguments = (literal(relation.spelled), exp.Array(expressions=[literal(name) for name in asked]))
-        sizes = exp.select("class_size", "classes", "row_count").from_(engine.macro("class_sizes", *arguments))
-        histogram = engine.fetch(sizes.order_by("class_size"))
     finally:
         scratch.clear()
-    return Metrics(source, tuple(asked), k, found, tuple((size, classes, rows) for size, classes, rows in histogram))
+    return Metrics(source, tuple(asked), k, found)
 
 
 def _relation(source: str, scratch: Scratch) -> Relation:
@@ -142,19 +137,19 @@ def metrics_text(found: Metrics) -> str:
         f"  average risk   {_share(privacy['average_risk'])}",
         f"  rows at risk   {privacy['rows_at_risk']:,} in classes below {found.k}, {privacy['unique_rows']:,} alone",
         "",
-        *_chart(found.sizes),
+        *_chart(found.audit.sizes),
     ]
     for column, figures in privacy["sensitive"].items():
         lines += ["", *_column(column, figures)]
     return "\n".join(lines)
 
 
-def _chart(sizes: tuple[tuple[int, int, int], ...]) -> list[str]:
+def _chart(sizes: tuple[tuple[int, int], ...]) -> list[str]:
     """Rows by the size of their class, in ranges that double."""
     bins: dict[int, int] = {}
-    for size, _, rows in sizes:
+    for size, classes in sizes:
         start = 1 << (size.bit_length() - 1)
-        bins[start] = bins.get(start, 0) + rows
+        bins[start] = bins.get(start, 0) + size * classes
     if len(bins) > _BARS:
         starts = sorted(bins)
         bins[starts[_BARS - 1]] = sum(bins.pop(start) for start in starts[_BARS - 1 :])

@@ -27,6 +27,7 @@ class Audit:
     classes: int
     findings: tuple[Finding, ...]
     privacy: dict[str, Any]
+    sizes: tuple[tuple[int, int], ...]  # class size, classes of that size
 
     @property
     def holds(self) -> bool:
@@ -46,8 +47,11 @@ class Audited:
 def audit(k: int, relation: Relation, qi: list[str], sensitive: list[Audited], scratch: Scratch) -> Audit:
     """Measure `relation` with its quasi-identifiers `qi` against k and every threshold of its sensitive columns."""
     asked = _Asked(relation, qi, scratch)
-    ((least, classes, rows, unique),) = asked.fetch("k_anonymity", "k", "classes", "row_count", "unique_rows")
-    ((highest, average, at_risk),) = asked.fetch("risk", "highest_risk", "average_risk", "rows_at_risk", k=literal(k))
+    # One histogram says all about class sizes; n rows have at most √(2n) different ones.
+    sizes = [(size, classes) for size, classes in asked.fetch("class_sizes", "class_size", "classes")]
+    rows = sum(size * classes for size, classes in sizes)
+    classes = sum(classes for _, classes in sizes)
+    least = min((size for size, _ in sizes), default=None)
     findings = [Finding(k_rule(k), least)]
     figures = {}
     for index, part in enumerate(sensitive):
@@ -55,13 +59,13 @@ def audit(k: int, relation: Relation, qi: list[str], sensitive: list[Audited], s
         findings += found
     privacy = {
         "k": least,
-        "highest_risk": highest,
-        "average_risk": average,
-        "rows_at_risk": at_risk,
-        "unique_rows": unique,
+        "highest_risk": 1 / least if least else None,
+        "average_risk": classes / rows if rows else None,
+        "rows_at_risk": sum(size * count for size, count in sizes if size < k),
+        "unique_rows": sum(count for size, count in sizes if size == 1),
         "sensitive": figures,
     }
-    return Audit(rows, classes, tuple(findings), privacy)
+    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(sizes)))
 
 
 class _Asked:
