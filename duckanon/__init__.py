@@ -48,25 +48,30 @@ def connect(database: str | Path | None = None, *, read_only: bool = False) -> D
     return DuckDB.open(Path(database) if database is not None else None, writable=not read_only)
 
 
-def run(policy: Policy, db: Any, *, replace: bool = False, dry_run: bool = False) -> Result:
+def run(policy: Policy | str | Path, db: Any, *, replace: bool = False, dry_run: bool = False) -> Result:
     """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection."""
     with _engine(db) as engine:
-        return _run(policy, engine, replace=replace, dry_run=dry_run)
+        return _run(_policy(policy), engine, replace=replace, dry_run=dry_run)
 
 
-def check(policy: Policy, db: Any, *, release: bool = False) -> Result:
+def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:
     """Measure the source, or the existing release, against the policy; writes nothing."""
     with _engine(db) as engine:
-        return _check(policy, engine, release=release)
+        return _check(_policy(policy), engine, release=release)
 
 
 def metrics(
-    db: Any, source: str, *, qi: Sequence[str], sensitive: str | Sequence[str] = (), k: int = 5
+    db: Any, source: str, *, qi: str | Sequence[str], sensitive: str | Sequence[str] = (), k: int = 5
 ) -> pandas.DataFrame:
     """Privacy metrics of a table, view or file: one row per metric, and per value where it belongs to one."""
+    asked = [qi] if isinstance(qi, str) else list(qi)
     columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     with _engine(db) as engine:
-        return _measure(engine, source, list(qi), columns, k).as_frame()
+        return _measure(engine, source, asked, columns, k).as_frame()
+
+
+def _policy(policy: Policy | str | Path) -> Policy:
+    return policy if isinstance(policy, Policy) else Policy.load(policy)
 
 
 class _engine:  # noqa: N801 - reads as a function

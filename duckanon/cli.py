@@ -97,7 +97,7 @@ def _check(options: argparse.Namespace) -> int:
 
 def _sql(options: argparse.Namespace) -> int:
     if (options.policy is None) == (options.metrics is None):
-        raise PolicyError([Fault("duckanon sql", "needs either a policy or --metrics TABLE")])
+        raise PolicyError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
     if options.metrics is not None:
         from duckanon.portable import metrics_script
 

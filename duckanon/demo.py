@@ -26,6 +26,10 @@ def demo(into: Path | None, say: Callable[[str], None]) -> Result:
         return _demo(folder, kept=into is not None, say=say)
 
 
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     from duckanon.engine.duckdb import DuckDB
     from duckanon.report import summary, table_text
@@ -37,7 +41,12 @@ def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     sql = resources.folder("sql")
     text = (sql / "demo.toml").read_text(encoding="utf-8")
     (folder / POLICY).write_text(text, encoding="utf-8")
-    with duckdb.connect(str(folder / DATABASE)) as connection:
+    with duckdb.connect() as connection:
+        # In a format that command lines older than this DuckDB can read, too.
+        connection.execute(
+            "ATTACH $path AS demo (STORAGE_VERSION 'v1.4.0')".replace("$path", _quoted(folder / DATABASE))
+        )
+        connection.execute("USE demo")
         connection.execute((sql / "demo.sql").read_text(encoding="utf-8"))
     say(f"A warehouse with 12,000 invented patients: {folder / DATABASE}\n")
     with DuckDB.open(folder / DATABASE, writable=True) as engine:

@@ -85,8 +85,8 @@ def measure(engine: Engine, source: str, qi: list[str], sensitive: list[str], k:
     try:
         relation = _relation(source, scratch)
         columns = engine.columns(relation.table)
-        asked = _known(qi, "--qi", columns)
-        protected = _known(sensitive, "--sensitive", columns)
+        asked = _known(qi, "qi", columns)
+        protected = _known(sensitive, "sensitive", columns)
         _apart(asked, protected)
         parts = [Audited(Sensitive(name), name, False, relation) for name in protected]
         found = audit(k, relation, asked, parts, scratch)
@@ -120,9 +120,9 @@ def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
 def _apart(qi: list[str], sensitive: list[str]) -> None:
     both = [name for name in sensitive if name in qi]
     if not qi:
-        raise PolicyError([Fault("--qi", "there is none", "name at least one quasi-identifier")])
+        raise PolicyError([Fault("qi", "there is none", "name at least one quasi-identifier")])
     if both:
-        raise PolicyError([Fault("--sensitive", f"'{name}' is a quasi-identifier too") for name in both])
+        raise PolicyError([Fault("sensitive", f"'{name}' is a quasi-identifier too") for name in both])
 
 
 def metrics_text(found: Metrics) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from duckanon.expressions import TOLERANCE
 from duckanon.measure import Finding
 from duckanon.result import Result
 
@@ -118,7 +119,9 @@ def _utility(utility: dict[str, Any]) -> str:
 def _number(value: float | int | None) -> str:
     if value is None or value == float("inf"):
         return "–"
-    return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{0 if abs(value) < TOLERANCE else value:.4g}"
 
 
 def table_text(result: Any) -> str:

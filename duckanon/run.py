@@ -170,7 +170,7 @@ class Run:
             heights={h.column.name: h.height for h in census.hierarchies},
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
-            warnings=census.warnings,
+            warnings=census.warnings + _hollow(known["levels"], census),
             before=_risk_before(found.bottom) if found else None,
             effort=found.effort if found else None,
             **known,
@@ -212,6 +212,14 @@ def _why(found: Found, budget: int) -> Iterator[str]:
             yield f"{constraint.name}{of}{value}: {measured} at best, the policy asks for {constraint.threshold:g}"
     if top.failing_rows:
         yield f"with everything generalized {top.failing_rows} rows fail, the budget is {budget}"
+
+
+def _hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
+    """A word on a release in which every quasi-identifier is gone."""
+    if levels is None or any(level < h.height for h, level in zip(census.hierarchies, levels.values(), strict=True)):
+        return ()
+    remedy = 'try method = "optimal", a larger suppression budget or finer hierarchies'
+    return (f"every quasi-identifier is removed; {remedy}",)
 
 
 def _risk_before(bottom: Measurement) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-from sqlglot.dialects.dialect import Dialects
+from sqlglot import ErrorLevel, exp
 
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine
@@ -13,6 +12,7 @@ from duckanon.expressions import column
 from duckanon.lattice import Node
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
+from duckanon.portable import DIALECTS
 from duckanon.release import released_rows
 from duckanon.release.view import guarded_view
 from duckanon.result import named_levels
@@ -26,8 +26,8 @@ Statement = exp.Expr | str
 
 def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> str:
     """Every statement of a run at one node: hierarchies, census, level views, checks, release."""
-    if dialect not in {known.value for known in Dialects if known.value}:
-        raise PolicyError([Fault("--dialect", f"sqlglot knows no dialect '{dialect}'", "try duckdb, postgres, spark")])
+    if dialect not in DIALECTS:
+        raise PolicyError([Fault("--dialect", f"there is no '{dialect}'", f"one of {', '.join(DIALECTS)}")])
     scratch = Scratch(engine, prefix=f"duckanon_{policy.name}")
     start = len(engine.trace)
     try:
@@ -51,7 +51,10 @@ def _given(levels: str, census: Census) -> Node:
     faults = []
     named: set[str] = set()
     for part in levels.split(","):
-        name, _, level = part.rpartition("=")
+        name, equals, level = part.rpartition("=")
+        if not equals:
+            faults.append(Fault("--levels", f"'{part}' names no level", f"write {part}=1"))
+            continue
         hierarchy = names.get(folded(name.strip()))
         if hierarchy is None:
             remedy = f"quasi-identifiers: {', '.join(h.column.name for h in census.hierarchies)}"
@@ -106,4 +109,4 @@ def _level_view(census: Census, node: Node) -> exp.Select:
 def _text(note: str, statement: Statement, dialect: str) -> str:
     if isinstance(statement, str):
         return f"-- {note}" + (" (DuckDB)" if dialect != "duckdb" else "") + f"\n{statement.strip()};"
-    return f"-- {note}\n{statement.sql(dialect, identify=True, pretty=True)};"
+    return f"-- {note}\n{statement.sql(dialect, identify=True, pretty=True, unsupported_level=ErrorLevel.IGNORE)};"

@@ -54,6 +54,8 @@ def value_table(
         raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
     if wanted.needs_levels and unlevelled:
         what = f"{unlevelled} of the {distinct} values of the data have no level"
+        if wanted.publish == "level":
+            what = "some values of the data have no level"
         raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
     warnings = _absent(wanted, table, scratch) if wanted.publish == "value" else ()
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
@@ -97,14 +99,16 @@ def _absent(wanted: Sensitive, table: exp.Table, scratch: Scratch) -> tuple[str,
     if not mentioned:
         return ()
     text = text_of(column("value"))
-    names = [literal(value) for _, value in mentioned]
-    found = scratch.engine.fetch(exp.select(text.as_("text")).from_(table).where(text.isin(*names)))
-    present = {row[0] for row in found}
-    return tuple(
-        f"sensitive.{wanted.column}.{where}: the data has no value '{value}'"
-        for where, value in mentioned
-        if value not in present
-    )
+    names = [literal(value.lower()) for _, value in mentioned]
+    alike = exp.select(text.as_("text")).from_(table).where(exp.Lower(this=text).isin(*names))
+    present = {row[0] for row in scratch.engine.fetch(alike)}
+    spelled = {value.lower(): value for value in present}
+    warnings = []
+    for where, value in mentioned:
+        if value not in present:
+            meant = f"; did you mean '{spelled[value.lower()]}'?" if value.lower() in spelled else ""
+            warnings.append(f"sensitive.{wanted.column}.{where}: the data has no value '{value}'{meant}")
+    return tuple(warnings)
 
 
 def shares(values: ValueTable, scratch: Scratch, only: exp.Expr | None = None) -> list[tuple[Any, ...]]:

@@ -76,6 +76,9 @@ class DuckDB:
             raise EngineError(f"{path}: is a folder, not a DuckDB database")
         if not path.exists():
             raise EngineError(f"{path}: there is no such database")
+        with path.open("rb") as file:
+            if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
+                raise EngineError(f"{path}: is not a DuckDB database")
         try:
             connection = duckdb.connect(str(path), read_only=not writable)
         except duckdb.Error as error:
@@ -85,6 +88,9 @@ class DuckDB:
     @classmethod
     def wrap(cls, connection: duckdb.DuckDBPyConnection) -> DuckDB:
         """Use a connection that the caller owns; it is left open."""
+        first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+        if first == second:  # outside a transaction every statement has one of its own
+            raise EngineError("the connection has an open transaction; commit it or roll it back first")
         return cls(connection, "the connected database", persistent=True, owned=False)
 
     def __enter__(self) -> DuckDB:
@@ -95,7 +101,8 @@ class DuckDB:
 
     def close(self) -> None:
         if self._macros is not None and not self._owned:
-            self.connection.execute(f"DETACH {quoted(self._macros)}")
+            with suppress(duckdb.Error):  # whatever went wrong before is the error to see
+                self.connection.execute(f"DETACH {quoted(self._macros)}")
         self._macros = None
         if self._owned:
             self.connection.close()

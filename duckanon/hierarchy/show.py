@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+
 from sqlglot import exp
 
 from duckanon import resources
@@ -73,6 +75,7 @@ def builtins_text() -> str:
     known = resources.builtin_hierarchies()
     width = max(map(len, known), default=0)
     for name, path in known.items():
-        rows = path.read_text(encoding="utf-8").splitlines()
-        lines.append(f"  {name:<{width}}  {len(rows) - 1:>4} values  {rows[1].replace(',', ' → ', 9)}")
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file))
+        lines.append(f"  {name:<{width}}  {len(rows) - 1:>4} values  {' → '.join(rows[1])}")
     return "\n".join(lines)

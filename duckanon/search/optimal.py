@@ -17,6 +17,8 @@ from duckanon.measure import Measurer
 from duckanon.objective import TIE, Objective, Surveyed, objective
 from duckanon.policy import Policy
 from duckanon.search import Found, Seen, Step
+from duckanon.search.greedy import least_loss
+from duckanon.search.walk import walk
 from duckanon.survey import Survey
 
 _BATCH = 24  # nodes per statement
@@ -83,8 +85,9 @@ class OptimalSearch:
         self.failing: list[Node] = []  # maximal nodes known to fail: all finer ones fail
         self.started = time.monotonic()
 
-    def run(self) -> Node | None:
-        """The best node, or None when no node holds."""
+    def run(self, known: list[Node]) -> Node | None:
+        """The best node, or None when no node holds; `known` are nodes worth measuring first."""
+        self._measure(known)
         monotone = is_monotone(self.measurer, self.budget)
         waiting: list[Node] = []
         for bound, node in ascending(self.lattice, self.objective.bound):
@@ -102,7 +105,7 @@ class OptimalSearch:
                 self._bisect(node)
                 continue
             waiting.append(node)
-            if len(waiting) >= _BATCH:
+            if len(waiting) >= self._room():
                 self._measure([n for n in waiting if self._open(n)])
                 waiting = []
         self._measure([n for n in waiting if self._open(n)])
@@ -113,6 +116,11 @@ class OptimalSearch:
         skipped = self.effort.nodes - self.effort.measured - self.effort.pruned_by_failing
         self.effort.pruned_by_bound = max(0, skipped) if self.effort.proven else 0
         return choice.node if choice else None
+
+    def _room(self) -> int:
+        """Nodes that the next statement may measure."""
+        left = _BATCH if self.limits.nodes is None else self.limits.nodes - self.effort.measured
+        return max(1, min(_BATCH, left))
 
     def _open(self, node: Node) -> bool:
         """Whether a node may still be the answer."""
@@ -178,13 +186,15 @@ def find_optimal(policy: Policy, lattice: Lattice, measurer: Measurer, seen: See
     budget = policy.budget(measurer.census.rows)
     limits = Limits(policy.search.time_limit, policy.search.nodes)
     search = OptimalSearch(lattice, measurer, objective(policy, measurer.census), budget, limits, seen)
-    node = search.run()
+    # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
+    choose = least_loss(lattice, measurer.census.hierarchies, policy.search.weighting)
+    greedy = walk(lattice, measurer, budget, choose, seen)
+    node = search.run([greedy.answer.node] if greedy.answer else [])
     path = tuple(Step(better.node, better.failing_rows, True) for better in search.improvements)
-    bottom = measurer.measure(lattice.bottom, budget)
     effort = search.effort.as_json()
     if node is None:
-        return Found(path, bottom, None, top=measurer.measure(lattice.top, budget), effort=effort)
-    return Found(path, bottom, measurer.measure(node, budget), effort=effort)
+        return Found(path, greedy.bottom, None, top=measurer.measure(lattice.top, budget), effort=effort)
+    return Found(path, greedy.bottom, measurer.measure(node, budget), effort=effort)
 
 
 def is_monotone(measurer: Measurer, budget: int) -> bool:
