@@ -43,9 +43,7 @@ def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     (folder / POLICY).write_text(text, encoding="utf-8")
     with duckdb.connect() as connection:
         # In a format that command lines older than this DuckDB can read, too.
-        connection.execute(
-            "ATTACH $path AS demo (STORAGE_VERSION 'v1.4.0')".replace("$path", _quoted(folder / DATABASE))
-        )
+        connection.execute(f"ATTACH {_quoted(folder / DATABASE)} AS demo (STORAGE_VERSION 'v1.4.0')")
         connection.execute("USE demo")
         connection.execute((sql / "demo.sql").read_text(encoding="utf-8"))
     say(f"A warehouse with 12,000 invented patients: {folder / DATABASE}\n")

@@ -55,3 +55,21 @@ def test_the_budget_is_taken_as_written() -> None:
 def test_a_database_in_memory_is_refused_only_where_the_release_would_vanish(tmp_path: object) -> None:
     with duckanon.connect() as db, pytest.raises(duckanon.ReleaseError):
         duckanon.run(duckanon.Policy.parse(PEOPLE), db)
+
+
+def test_a_policy_may_be_a_path(people: Folder) -> None:
+    path = people.policy(PEOPLE)
+    with duckanon.connect(people.database) as db:
+        assert duckanon.run(path, db).good
+        assert duckanon.check(str(path), db, release=True).good
+        assert len(duckanon.metrics(db, "people", qi="age"))
+
+
+def test_an_open_transaction_is_refused_and_left_alone(people: Folder) -> None:
+    with duckdb.connect(str(people.database)) as connection:
+        connection.begin()
+        connection.execute("CREATE TABLE mine AS SELECT 1 AS x")
+        with pytest.raises(duckanon.EngineError, match="open transaction"):
+            duckanon.run(people.policy(PEOPLE), connection)
+        connection.commit()
+        assert connection.execute("FROM mine").fetchall() == [(1,)]

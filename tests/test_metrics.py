@@ -79,6 +79,8 @@ def test_install(people: Folder, duckanon: Command) -> None:
 
 def test_install_elsewhere(folder: Folder, duckanon: Command) -> None:
     assert duckanon("install", folder.path / "gone.duckdb").code == 2
+    (folder.path / "people.csv").write_text("a,b\n1,2\n")
+    assert "not a DuckDB database" in duckanon("install", folder.path / "people.csv").err
     ambiguous = folder.path / "duckanon.duckdb"
     duckdb.connect(str(ambiguous)).close()
     told = duckanon("install", ambiguous)
