@@ -36,7 +36,7 @@ def released_rows(census: Census, node: Node, good: exp.Table, source: BoundSour
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
     labelled = labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
-    labelled = labelled.order_by(*(column(name, "c") for name in order))
+    labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
     repeated = exp.select("*", sql("UNNEST(RANGE(CAST(n AS BIGINT)))").as_("copy")).from_(labelled.subquery("cells"))
     return exp.select(*outputs).from_(repeated.subquery("copies"))
