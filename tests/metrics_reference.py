@@ -162,9 +162,7 @@ def highest_frequency(members: Sequence[Row], sensitive: str) -> float:
 def skewness(rows: Sequence[Row], qi: Sequence[str], sensitive: str, c: float) -> tuple[int, int]:
     """Classes in which some value's frequency exceeds c, and their rows."""
     skewed = [
-        members
-        for members in classes(rows, qi).values()
-        if highest_frequency(members, sensitive) > c + TOLERANCE
+        members for members in classes(rows, qi).values() if highest_frequency(members, sensitive) > c + TOLERANCE
     ]
     return len(skewed), sum(map(len, skewed))
 

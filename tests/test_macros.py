@@ -94,8 +94,7 @@ class Database:
         if rows:
             lists = [[row[column] for row in rows] for column in columns]
             self.sql(
-                f"INSERT INTO {name} SELECT "
-                + ", ".join(f"unnest(?::{kind}[])" for kind in columns.values()),
+                f"INSERT INTO {name} SELECT " + ", ".join(f"unnest(?::{kind}[])" for kind in columns.values()),
                 list(lists),
             )
 
@@ -190,9 +189,7 @@ def check_alpha(rows: Rows) -> None:
     for column in ("s", "v"):
         found = SHARED.sql(f"FROM duckanon.alpha('t', ['a', 'b'], '{column}')")
         counts = reference.values(rows, column)
-        assert {row[0]: row[1:3] for row in found} == {
-            value: (y, close(y / len(rows))) for value, y in counts.items()
-        }
+        assert {row[0]: row[1:3] for row in found} == {value: (y, close(y / len(rows))) for value, y in counts.items()}
         assert {row[0]: row[3] for row in found} == each(reference.alpha(rows, QI, column))
 
 
@@ -238,9 +235,7 @@ def check_t_to(rows: Rows) -> None:
     for column, ordered in (("s", False), ("v", True)):
         found = SHARED.one(f"FROM duckanon.t_closeness_to('t', ['a'], '{column}', 'other')")
         assert found == close(
-            reference.t(
-                rows[len(rows) // 3 :], ["a"], column, ordered=ordered, reference=rows[: len(rows) // 2]
-            )
+            reference.t(rows[len(rows) // 3 :], ["a"], column, ordered=ordered, reference=rows[: len(rows) // 2])
         )
 
 
@@ -400,9 +395,7 @@ def test_wang_table_1(db: Database) -> None:
         """
     )
     assert db.one(f"SELECT k FROM duckanon.k_anonymity({WANG_QI})") == 2
-    assert db.sql(f"SELECT * EXCLUDE (expected_classes) FROM duckanon.homogeneity({WANG_QI}, 'illness')") == [
-        (2, 4)
-    ]
+    assert db.sql(f"SELECT * EXCLUDE (expected_classes) FROM duckanon.homogeneity({WANG_QI}, 'illness')") == [(2, 4)]
     assert db.sql(f"SELECT age, class_size, distinct_l FROM duckanon.l_violations({WANG_QI}, 'illness')") == [
         ("(40, 50]", 2, 1),
         ("[20, 30)", 2, 1),
@@ -484,9 +477,7 @@ def test_han_table_2(db: Database) -> None:
     alpha = dict(db.sql(f"SELECT value, alpha FROM duckanon.alpha({HAN_QI})"))
     assert alpha["HIV"] == close(1 / 3)  # simple (0.4, 3) holds for HIV
     assert alpha["Cancer"] == 0.5  # general (0.4, 3) does not
-    assert db.sql(f"FROM duckanon.alpha_violations({HAN_QI}, alpha := 0.4)") == [
-        ("*", "1975.1.*", "1542", 4, 0.5)
-    ]
+    assert db.sql(f"FROM duckanon.alpha_violations({HAN_QI}, alpha := 0.4)") == [("*", "1975.1.*", "1542", 4, 0.5)]
 
 
 def test_han_table_3(db: Database) -> None:
@@ -559,9 +550,7 @@ def test_yang_table_2(db: Database) -> None:
 
 def test_t_does_not_take_labels_for_positions(db: Database) -> None:
     """pycanon: 0.354 for a table sorted by age, instead of 0.556."""
-    db.sql(
-        "CREATE TABLE t AS SELECT i // 3 AS a, [3, 4, 5, 6, 11, 8, 7, 9, 10][i + 1] AS v FROM range(9) r (i)"
-    )
+    db.sql("CREATE TABLE t AS SELECT i // 3 AS a, [3, 4, 5, 6, 11, 8, 7, 9, 10][i + 1] AS v FROM range(9) r (i)")
     ordered = db.one("FROM duckanon.t_closeness('t', ['a'], 'v')")
     db.sql("CREATE OR REPLACE TABLE t AS FROM t ORDER BY v DESC")
     assert db.one("FROM duckanon.t_closeness('t', ['a'], 'v')") == ordered == close(0.375)
@@ -644,9 +633,7 @@ def test_counts_are_bigint(db: Database) -> None:
     db.sql("CREATE TABLE t AS SELECT 1 AS a, 2 AS b, i AS s FROM range(3) AS r (i)")
     for macro in [*OF_CLASSES, *OF_VALUES]:
         sensitive = ", 's'" if macro in OF_VALUES else ""
-        described = db.sql(
-            f"DESCRIBE FROM duckanon.{macro}('t', ['a', 'b']{sensitive}{BEYOND_QI.get(macro, '')})"
-        )
+        described = db.sql(f"DESCRIBE FROM duckanon.{macro}('t', ['a', 'b']{sensitive}{BEYOND_QI.get(macro, '')})")
         for name, kind, *_ in described:
             assert kind in ("BIGINT", "DOUBLE") or name in ("a", "b"), (macro, name)
 
@@ -714,9 +701,7 @@ def quoted(name: str) -> str:
 def test_names(db: Database, names: list[str]) -> None:
     """Whatever the columns are called, the figures are those of plain names."""
     values = ["'x'", "'quo''te'", "'new\nline'", "NULL", "'\"'"]
-    cells = ", ".join(
-        f"[{', '.join(values)}][1 + (hash(i, {c}) % 5)::BIGINT] AS c{c}" for c in range(len(names))
-    )
+    cells = ", ".join(f"[{', '.join(values)}][1 + (hash(i, {c}) % 5)::BIGINT] AS c{c}" for c in range(len(names)))
     db.sql(f"CREATE TABLE plain AS SELECT {cells}, hash(i) % 9 AS number FROM range(40) AS r (i)")
     renamed = ", ".join(f"c{c} AS {quoted(name)}" for c, name in enumerate(names))
     db.sql(f"CREATE TABLE t AS SELECT {renamed}, number FROM plain")
@@ -728,9 +713,7 @@ def test_names(db: Database, names: list[str]) -> None:
                 qi = ", ".join(literal(spelled[o]) for o in others)
                 of = {"proximity": ", 'number', 2", "t_closeness_to": f", {literal(spelled[c])}, '{table}'"}
                 sensitive = of.get(macro, f", {literal(spelled[c])}" if macro in OF_VALUES else "")
-                answers.append(
-                    sorted(db.sql(f"FROM duckanon.{macro}('{table}', [{qi}]{sensitive})"), key=repr)
-                )
+                answers.append(sorted(db.sql(f"FROM duckanon.{macro}('{table}', [{qi}]{sensitive})"), key=repr))
             assert answers[0] == answers[1], (macro, names[c])
     pair = f"[{literal(names[0])}, {literal(names[1])}]"
     assert len(db.sql(f"FROM duckanon.distinction('t', {pair})")) == 3
@@ -757,25 +740,17 @@ def test_tables_named_like_parts_of_the_macros(db: Database) -> None:
     """A table of the user's is never mistaken for a step of a macro."""
     text = MACROS.read_text(encoding="utf-8")
     steps = {
-        word
-        for word in text.replace("(", " ").replace(",", " ").split()
-        if word.isidentifier() and word.islower()
+        word for word in text.replace("(", " ").replace(",", " ").split() if word.isidentifier() and word.islower()
     }
     db.sql("CREATE TABLE t AS SELECT i % 2 AS a, i AS s FROM range(5) AS r (i)")
     for step in sorted(steps):
         db.sql(f"CREATE OR REPLACE VIEW {quoted(step)} AS FROM t") if step != "t" else None
     calls = [f"{macro}('NAME', ['a'])" for macro in OF_CLASSES]
     calls += [f"{macro}('NAME', ['a'], 's'{BEYOND_QI.get(macro, '')})" for macro in OF_VALUES]
-    used = [
-        s
-        for s in sorted(steps)
-        if f"{s} AS (" in text or f"{s} AS MATERIALIZED" in text or f"{s} AS NOT" in text
-    ]
+    used = [s for s in sorted(steps) if f"{s} AS (" in text or f"{s} AS MATERIALIZED" in text or f"{s} AS NOT" in text]
     assert "census" in used
     for call in calls:
-        answers = {
-            repr(sorted(db.sql("FROM duckanon." + call.replace("NAME", step)))) for step in ["t", *used]
-        }
+        answers = {repr(sorted(db.sql("FROM duckanon." + call.replace("NAME", step)))) for step in ["t", *used]}
         assert len(answers) == 1, call
 
 
@@ -910,9 +885,7 @@ def test_naming_a_column_twice_changes_nothing(db: Database) -> None:
 
 def test_contract(db: Database) -> None:
     """Names, parameters and output columns are promises; every macro says what it is for."""
-    found = db.sql(
-        "SELECT function_name, parameters, comment FROM duckdb_functions() WHERE schema_name = 'duckanon'"
-    )
+    found = db.sql("SELECT function_name, parameters, comment FROM duckdb_functions() WHERE schema_name = 'duckanon'")
     assert {name: tuple(parameters) for name, parameters, _ in found} == CONTRACT
     for name, _, comment in found:
         assert all(column in comment for column in OUTPUT[name] if column not in ("a", "b")), name
@@ -926,9 +899,7 @@ def test_contract(db: Database) -> None:
 def test_every_macro_has_a_header() -> None:
     text = MACROS.read_text(encoding="utf-8")
     for name, parameters in CONTRACT.items():
-        [header] = [
-            part for part in text.split("-- ---") if f"\n-- {name}({', '.join(parameters[:2])}" in part
-        ]
+        [header] = [part for part in text.split("-- ---") if f"\n-- {name}({', '.join(parameters[:2])}" in part]
         assert "--   Output" in header
         assert "--   NULL" in header
 
@@ -956,9 +927,7 @@ def test_macros_work_from_an_attached_catalog(db: Database, tmp_path: Path) -> N
             for spelled in (call, call.replace("'t'", '\'"warehouse"."main"."t"\'')):
                 found = connection.execute(f"FROM m1.duckanon.{spelled}").fetchall()
                 assert sorted(found, key=repr) == expected, spelled
-        schemas = connection.execute(
-            "SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'warehouse'"
-        )
+        schemas = connection.execute("SELECT schema_name FROM duckdb_schemas() WHERE database_name = 'warehouse'")
         assert ("duckanon",) not in schemas.fetchall()
 
 
