@@ -49,7 +49,7 @@ CREATE OR REPLACE MACRO duckanon.classes(tbl, qi) AS TABLE
 SELECT COLUMNS(qi), count(*) AS class_size
 FROM query_table(CASE
     WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-        THEN error('duckanon.classes: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        THEN error('duckanon.classes: qi must be a list of one or more column names')
     ELSE tbl END)
 GROUP BY ALL;
 
@@ -72,7 +72,7 @@ FROM (
     SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.k_anonymity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.k_anonymity: qi must be a list of one or more column names')
         ELSE tbl END)
     GROUP BY ALL
 );
@@ -90,7 +90,7 @@ FROM (
     SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.class_sizes: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.class_sizes: qi must be a list of one or more column names')
         ELSE tbl END)
     GROUP BY ALL
 )
@@ -115,7 +115,7 @@ FROM (
     SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.risk: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.risk: qi must be a list of one or more column names')
         ELSE tbl END)
     GROUP BY ALL
 );
@@ -128,13 +128,13 @@ COMMENT ON MACRO TABLE duckanon.risk IS
 --   Output  distinct_l: the least number of distinct values in a class; entropy_l: the least exp(-sum p ln p) of a
 --           class, p = y_i / sum of its y_i, to 12 decimals; classes.
 --   NULL    not a value: a class without any other value has distinct_l 0 and entropy_l 0.
---   Formula -sum p ln p = ln m - (sum y ln y) / m, with m = sum of the class's y (l-diversity; pan II.C, yang II).
+--   Formula -sum p ln p = ln m - (sum y ln y) / m, with m = the sum of the class's y (l-diversity; pan II.C(1)).
 CREATE OR REPLACE MACRO duckanon.l_diversity(tbl, qi, sensitive) AS TABLE
 WITH census AS (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.l_diversity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.l_diversity: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.l_diversity: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.l_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -169,8 +169,9 @@ WITH census AS (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.recursive_diversity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
-        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.recursive_diversity: sensitive must be one column name')
+            THEN error('duckanon.recursive_diversity: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR'
+            THEN error('duckanon.recursive_diversity: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.recursive_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
         ELSE tbl END)
@@ -190,7 +191,7 @@ SELECT CASE WHEN bool_and(distinct_values >= least) THEN max(ratio) END AS c
 FROM measured;
 
 COMMENT ON MACRO TABLE duckanon.recursive_diversity IS
-    'The least c for which recursive (c, l)-diversity holds: c (NULL: none, some class has fewer than l distinct values).';
+    'The least c for which recursive (c, l)-diversity holds: c (NULL: some class has fewer than l distinct values).';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- alpha(tbl, qi, sensitive): the alpha of each sensitive value.
@@ -203,7 +204,7 @@ WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.alpha: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.alpha: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.alpha: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.alpha: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -236,20 +237,20 @@ FROM measured JOIN sensitive_values USING (code)
 ORDER BY s;
 
 COMMENT ON MACRO TABLE duckanon.alpha IS
-    'Per sensitive value, its share of the table and its highest share of a class: value, row_count, frequency, alpha.';
+    'Per sensitive value, its share of the table and highest share of a class: value, row_count, frequency, alpha.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- leakage(tbl, qi, sensitive): leakage probability of each sensitive value.
 --   Output  value; row_count: y; alp: average leakage probability; highest_lp: the highest y_i / x_i; dif: how far
 --           the highest is above the average. By value.
 --   NULL    counts in x_i, and has no row.
---   Formula ALP_s = (sum over the classes of y_i^2 / x_i) / y; DIF_s = max(y_i / x_i) - ALP_s (wang III.A).
+--   Formula ALP_s = (sum over the classes of y_i^2 / x_i) / y; DIF_s = max(y_i / x_i) - ALP_s (wang eq. 2).
 CREATE OR REPLACE MACRO duckanon.leakage(tbl, qi, sensitive) AS TABLE
 WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.leakage: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.leakage: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.leakage: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.leakage: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -287,7 +288,7 @@ FROM measured JOIN sensitive_values USING (code)
 ORDER BY s;
 
 COMMENT ON MACRO TABLE duckanon.leakage IS
-    'Per sensitive value, average and highest leakage probability and their difference: value, row_count, alp, highest_lp, dif.';
+    'Per sensitive value, its leakage probability, average and highest: value, row_count, alp, highest_lp, dif.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- association(tbl, qi, sensitive): the association matrix, one row for each pair of a value and a class.
@@ -300,7 +301,7 @@ WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.association: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.association: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.association: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.association: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -347,7 +348,7 @@ WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.homogeneity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.homogeneity: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.homogeneity: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.homogeneity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -366,8 +367,7 @@ WITH records AS NOT MATERIALIZED (
 SELECT
     count(*) FILTER (highest = x) AS homogeneous_classes,
     coalesce(sum(x) FILTER (highest = x), 0)::BIGINT AS homogeneous_rows,
-    CASE any_value(size) WHEN 0 THEN sum(x) * 0.0::DOUBLE ELSE sum(x) / min(x) * pow(any_value(size), 1 - min(x)) END
-        AS expected_classes
+    sum(x) / min(x) * CASE any_value(size) WHEN 0 THEN 0 ELSE pow(any_value(size), 1 - min(x)) END AS expected_classes
 FROM domain LEFT JOIN classes ON true;
 
 COMMENT ON MACRO TABLE duckanon.homogeneity IS
@@ -377,13 +377,13 @@ COMMENT ON MACRO TABLE duckanon.homogeneity IS
 -- skewness(tbl, qi, sensitive, c := 0.5): classes in which one value is too frequent.
 --   Output  skewed_classes: classes where some value's frequency y_i / x_i exceeds c; skewed_rows: the rows in them.
 --   NULL    counts in x_i; its own frequency does not matter.
---   Formula yang fig. 1, 2 (the c of (l, c)-anonymity).
+--   Formula y_i / x_i > c: the c of (l, c)-anonymity (yang definition 1; fig. 1, 2).
 CREATE OR REPLACE MACRO duckanon.skewness(tbl, qi, sensitive, c := 0.5) AS TABLE
 WITH census AS (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.skewness: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.skewness: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.skewness: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.skewness: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -412,19 +412,22 @@ COMMENT ON MACRO TABLE duckanon.skewness IS
 --   Formula Numbers (DuckDB's integer, decimal and floating types): ordered distance
 --           1/(m-1) * sum over ranks of |P - Q|, P and Q the cumulative distributions over the m distinct values in
 --           order; 0 for m = 1. Everything else: equal distance, half the sum of |p - q|.
---   How     Equal: half the sum of |p - q| is the sum of p - q where p is greater, so that only the values a class has
---           matter. Ordered: a class's sorted ranks are its cumulative distribution, and between two ranks present,
---           i and next, it stays at c/n. There |c/n - C(w)/N| falls until the table's cumulative count C crosses c N/n,
---           and rises after: with e that crossing, kept within i and next, and T(w) the sum of C below w, the stretch
---           sums to c N (2e - i - next) + n (T(i) + T(next) - 2 T(e)), in units of 1/(n N). The sum over all stretches
---           (the first starts at rank 1, with c = 0) is what `stretches` adds up; no class meets a value it lacks.
---           Crossings are found by one sort of the few distinct (c, n) among the table's cumulative counts.
+--   How     Equal: half the sum of |p - q| is the sum of p - q where p is greater: only the values that a class has
+--           matter. Ordered: the class's n ranks in order are its cumulative distribution; after c of them, between
+--           rank i and the next that is present, it stays at c/n. There |c/n - C(w)/N| falls until the table's
+--           cumulative count C reaches c N/n, and rises from there. With e that rank, kept within i and next, and T(w)
+--           the sum of C below w, the stretch sums to c N (2e - i - next) + n (T(i) + T(next) - 2 T(e)), in units of
+--           1/(n N). The stretch before the first rank sums to n T(first). So a class is the sum of its
+--           c N (2e - i - next) + 2n (T(i) - T(e)), plus n T(m + 1): integers. The ranks e come from one sort of the
+--           table's counts together with the few different pairs (c, n); an ASOF join may become a nested loop when the
+--           planner misjudges their number. Rows meet `whole` only after MATERIALIZED: before an unnest, each of them
+--           would bring along its list.
 CREATE OR REPLACE MACRO duckanon.t_closeness(tbl, qi, sensitive) AS TABLE
 WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.t_closeness: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.t_closeness: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.t_closeness: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.t_closeness: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -442,7 +445,8 @@ WITH records AS NOT MATERIALIZED (
         coalesce(sum(cumulative) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS below
     FROM ranked
 ), whole AS MATERIALIZED (
-    SELECT count(*)::INTEGER AS m, sum(total)::HUGEINT AS all_rows, sum(cumulative)::HUGEINT AS area FROM distribution
+    SELECT count(*)::INTEGER AS m, sum(total)::HUGEINT AS all_rows, sum(cumulative)::HUGEINT AS area
+    FROM distribution
 ),
 -- equal distance
 census AS (
@@ -524,7 +528,7 @@ WITH duckanon_records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.t_closeness_to: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.t_closeness_to: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.t_closeness_to: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.t_closeness_to: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -553,7 +557,8 @@ WITH duckanon_records AS NOT MATERIALIZED (
         coalesce(sum(cumulative) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS below
     FROM ranked
 ), whole AS MATERIALIZED (
-    SELECT count(*)::INTEGER AS m, nullif(sum(total), 0)::HUGEINT AS all_rows, sum(cumulative)::HUGEINT AS area FROM distribution
+    SELECT count(*)::INTEGER AS m, nullif(sum(total), 0)::HUGEINT AS all_rows, sum(cumulative)::HUGEINT AS area
+    FROM distribution
 ),
 -- equal distance
 census AS (
@@ -634,14 +639,14 @@ COMMENT ON MACRO TABLE duckanon.t_closeness_to IS
 -- ---------------------------------------------------------------------------------------------------------------
 -- value_diversity(tbl, qi, sensitive): how diverse the classes are that contain each value.
 --   Output  value; row_count: y; distinct_l: the least number of distinct values in a class that contains the value.
---           By value. (l, c)-anonymity asks each value s for a distinct_l of at least its own l_s (yang III).
+--           By value. (l, c)-anonymity asks each value s for a distinct_l of at least its own l_s (yang).
 --   NULL    not a value, and has no row.
 CREATE OR REPLACE MACRO duckanon.value_diversity(tbl, qi, sensitive) AS TABLE
 WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.value_diversity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.value_diversity: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.value_diversity: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.value_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -669,7 +674,7 @@ FROM measured JOIN sensitive_values USING (code)
 ORDER BY s;
 
 COMMENT ON MACRO TABLE duckanon.value_diversity IS
-    'Per sensitive value, the least number of distinct values in a class that contains it: value, row_count, distinct_l.';
+    'Per sensitive value, the least distinct values of a class that contains it: value, row_count, distinct_l.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- proximity(tbl, qi, sensitive, epsilon): how much of a class has nearly the same number, for (epsilon, m).
@@ -683,7 +688,7 @@ WITH records AS NOT MATERIALIZED (
     SELECT row(*COLUMNS(qi)) AS class_key, COLUMNS([sensitive]) AS s
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.proximity: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.proximity: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.proximity: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.proximity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -707,7 +712,10 @@ WITH records AS NOT MATERIALIZED (
                 THEN TRY_CAST(s AS DOUBLE)
             ELSE error('duckanon.proximity: the sensitive column ' || sensitive || ' is no number')
         END AS number,
-        CASE WHEN epsilon >= 0 THEN epsilon + 1e-9 ELSE error('duckanon.proximity: epsilon must be 0 or more') END AS reach
+        CASE
+            WHEN epsilon >= 0 THEN epsilon + 1e-9
+            ELSE error('duckanon.proximity: epsilon must be 0 or more')
+        END AS reach
     FROM census
 ), neighbours AS (
     SELECT
@@ -729,7 +737,7 @@ CREATE OR REPLACE MACRO duckanon.k_violations(tbl, qi, k := 5) AS TABLE
 SELECT COLUMNS(qi), count(*) AS class_size
 FROM query_table(CASE
     WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-        THEN error('duckanon.k_violations: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+        THEN error('duckanon.k_violations: qi must be a list of one or more column names')
     ELSE tbl END)
 GROUP BY ALL
 HAVING count(*) < coalesce(k, error('duckanon.k_violations: k is NULL'))
@@ -748,7 +756,7 @@ WITH census AS (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.l_violations: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.l_violations: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.l_violations: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.l_violations: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -777,7 +785,7 @@ WITH census AS (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, count(*) AS y
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.alpha_violations: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.alpha_violations: qi must be a list of one or more column names')
         WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.alpha_violations: sensitive must be one column name')
         WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
             THEN error('duckanon.alpha_violations: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
@@ -794,15 +802,15 @@ WHERE highest / x > coalesce(alpha + 1e-9, error('duckanon.alpha_violations: alp
 ORDER BY x, COLUMNS('^q_');
 
 COMMENT ON MACRO TABLE duckanon.alpha_violations IS
-    'One row per class in which some value is more frequent than alpha (no rows: it holds): the qi columns, class_size, highest_frequency.';
+    'One row per class that breaks alpha (no rows: it holds): the qi columns, class_size, highest_frequency.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- distinction(tbl, columns): which columns, alone or together, single people out.
 --   columns  a list of one or more different column names. All sets of one, two and three of them are measured: 8
 --            columns make 92 sets, 14 make 469.
---   Output  columns: the set, a list; distinct_values: its distinct combinations of values; unique_rows: rows alone with
---           theirs; unique_share: unique_rows / n. Small sets first, then the most identifying. No rows for an empty
---           table.
+--   Output  columns: the set, a list; distinct_values: its distinct combinations of values; unique_rows: rows alone
+--           with theirs; unique_share: unique_rows / n. Small sets first, then the most identifying. No rows for an
+--           empty table.
 --   NULL    a value like any other.
 --   The sets depend on the list, so this macro writes its GROUPING SETS as text for query(). Only positions enter that
 --   text, apart from the names of the table and the columns, which are quoted as strings.
@@ -810,7 +818,7 @@ CREATE OR REPLACE MACRO duckanon.distinction(tbl, columns) AS TABLE
 WITH groups AS (
     FROM query(CASE
         WHEN typeof(columns) <> 'VARCHAR[]' OR len(columns) = 0
-            THEN error('duckanon.distinction: columns must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.distinction: columns must be a list of one or more column names')
         WHEN len(list_distinct(list_transform(TRY_CAST(columns AS VARCHAR[]), lambda name: lower(name)))) < len(columns)
             THEN error('duckanon.distinction: a column is named twice')
         ELSE
@@ -846,8 +854,8 @@ COMMENT ON MACRO TABLE duckanon.distinction IS
 -- ---------------------------------------------------------------------------------------------------------------
 -- utility(source, release, qi): what a release keeps of its source, as far as it shows without the hierarchies.
 --   source, release  tables or views, both with the qi columns.
---   Output  one row per measure: measure, column (of distinct_values; NULL otherwise), source, release, ratio: release /
---           source, NULL for an empty source. All figures are DOUBLE. The measures, in this order:
+--   Output  one row per measure: measure; column (of distinct_values; NULL otherwise); source; release; ratio: release
+--           / source, NULL for an empty source. All figures are DOUBLE. The measures, in this order:
 --             row_count           rows; what the release lacks was suppressed
 --             classes             distinct combinations of the quasi-identifiers
 --             average_class_size  row_count / classes
@@ -860,7 +868,7 @@ WITH duckanon_source AS MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
     FROM query_table(CASE
         WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
-            THEN error('duckanon.utility: qi must be a list of one or more column names, such as [''age'', ''zip'']')
+            THEN error('duckanon.utility: qi must be a list of one or more column names')
         ELSE source END)
     GROUP BY ALL
 ), duckanon_release AS MATERIALIZED (

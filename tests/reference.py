@@ -198,9 +198,9 @@ class Hierarchy:
             return self.top
         return value if value is None or level == 0 else self.kind.label(value, level)
 
-    def knows(self, value: Value, level: int) -> bool:
-        """Whether a value can be shown at a level: a source may later hold values that the kind cannot place."""
-        return value is None or level in (0, self.height) or self.kind.knows(value)
+    def knows(self, value: Value) -> bool:
+        """Whether a value can be placed: a source may later hold some that cannot."""
+        return value is None or self.kind.knows(value)
 
     @cached_property
     def top(self) -> str:
@@ -543,7 +543,7 @@ class Problem:
     def classes(self, node: Node) -> dict[Label, list[Row]]:
         found: dict[Label, list[Row]] = defaultdict(list)
         for row in self.rows:
-            if all(h.knows(row[h.column], level) for h, level in self.at(node)):
+            if all(h.knows(row[h.column]) for h in self.hierarchies):
                 found[tuple(h.label(row[h.column], level) for h, level in self.at(node))].append(row)
         return dict(found)
 
