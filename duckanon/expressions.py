@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -41,8 +42,13 @@ def double(value: float | Decimal) -> exp.Expr:
 
 def sql(template: str, /, **parts: exp.Expr) -> exp.Expr:
     """Fixed SQL over the driver's own column names; `:name` stands for an expression out of `parts`."""
-    tree = sqlglot.parse_one(template, dialect=DIALECT)
-    return exp.replace_placeholders(tree, **parts) if parts else tree
+    tree = _parsed(template)
+    return exp.replace_placeholders(tree, **parts) if parts else tree.copy()
+
+
+@lru_cache(maxsize=512)
+def _parsed(template: str) -> exp.Expr:
+    return sqlglot.parse_one(template, dialect=DIALECT)
 
 
 def text_of(expression: exp.Expr) -> exp.Expr:

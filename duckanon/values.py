@@ -39,7 +39,8 @@ def value_table(
 ) -> ValueTable:
     engine = scratch.engine
     where = f"sensitive.{wanted.column}"
-    numeric = wanted.publish == "value" and engine.is_number(source_column)
+    # A published level is a number, too.
+    numeric = wanted.publish == "level" or engine.is_number(source_column)
     if wanted.proximity and not numeric:
         fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
         raise PolicyError([fault])

@@ -13,7 +13,9 @@
 --   qi         the quasi-identifiers: a list with one or more column names, in any letter case, unquoted
 --   sensitive  one column name; it cannot also be a quasi-identifier
 --   A table or column that is not there, an empty qi, a sensitive column among the qi, and a NULL threshold are
---   errors. Naming a quasi-identifier twice changes nothing.
+--   errors. Naming a quasi-identifier twice changes nothing. A table is read once or twice for one figure, so a view
+--   that gives other rows each time it is read (random(), a sample) has to be made a table first.
+--   In a database whose own name is duckanon, DuckDB calls duckanon.classes ambiguous: attach it under another name.
 --
 -- NULL
 --   A NULL quasi-identifier is a value like any other: rows with NULL form classes of their own.

@@ -459,6 +459,12 @@ def test_wang_theorem_3_is_wrong(db: Database) -> None:
     assert db.sql(figures.format("coarse")) == [(close(0.375), close(0.625))]
 
 
+def test_dif_is_zero_where_all_classes_leak_alike(db: Database) -> None:
+    """1/5 three times over: the average is not a rounding error away from the highest."""
+    db.sql("CREATE TABLE t AS SELECT c AS a, i = 0 AS s FROM range(3) AS r (c), range(5) AS m (i)")
+    assert db.sql("SELECT value, dif FROM duckanon.leakage('t', ['a'], 's')") == [(False, 0), (True, 0)]
+
+
 def test_han_table_1(db: Database) -> None:
     db.papers(
         """

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, HierarchyError
-from duckanon.expressions import column, sql, text_of
+from duckanon.expressions import column, double, sql, text_of
 from duckanon.hierarchy import Hierarchy, Level
 from duckanon.hierarchy.kinds import VALUE, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
 from duckanon.hierarchy.listed import Listing, list_file, list_table, mapping_query, unmapped_values
@@ -189,8 +189,11 @@ def _span(engine: Engine, mapping: exp.Table, kind: Kind | None) -> float:
     """The largest minus the smallest value of an interval column, in units."""
     if not isinstance(kind, IntervalsKind):
         return 0.0
-    units = kind.units(VALUE)
-    bounds = sql("CAST(MAX(:units) - MIN(:units) AS DOUBLE)", units=units)
+    if kind.type == "date":
+        bounds = sql("CAST(MAX(:units) - MIN(:units) AS DOUBLE)", units=kind.units(VALUE))
+    else:
+        scale = double(10**kind.decimals)
+        bounds = sql("(CAST(MAX(value) AS DOUBLE) - CAST(MIN(value) AS DOUBLE)) * :scale", scale=scale)
     ((span,),) = engine.fetch(exp.select(bounds).from_(mapping))
     return float(span)
 

@@ -73,11 +73,11 @@ def _shape(path: Path, where: str) -> tuple[int, str, bool]:
         raise HierarchyError([Fault(where, f"{path}: is not UTF-8 text", "save it as UTF-8")]) from None
     if not line.strip():
         raise HierarchyError([Fault(where, f"{path}: is empty", "list every value with its parents")])
-    delimiter = ";" if ";" in line else ","
     try:
-        cells = next(csv.reader([line], delimiter=delimiter))
+        parsed = [(next(csv.reader([line], delimiter=delimiter)), delimiter) for delimiter in ";,"]
     except csv.Error as error:
         raise HierarchyError([Fault(where, f"{path}: cannot be parsed: {error}")]) from None
+    cells, delimiter = max(parsed, key=lambda pair: len(pair[0]))
     if len(cells) < 2:
         remedy = "separate the levels by , or ; and end with one top"
         raise HierarchyError([Fault(where, f"{path}: has only one level", remedy)])
