@@ -20,16 +20,7 @@ import duckdb
 
 from bench import macros, peers
 from bench.people import NAMES, people, policy
-
-
-def best(action: Callable[[], object], times: int) -> float:
-    """The shortest of several runs, in seconds."""
-    found = math.inf
-    for _ in range(times):
-        start = time.perf_counter()
-        action()
-        found = min(found, time.perf_counter() - start)
-    return found
+from bench.stopwatch import best
 
 
 def floor_seconds(source: Path, names: list[str], times: int) -> tuple[float, float]:

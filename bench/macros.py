@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import time
+from functools import partial
 from pathlib import Path
 
 import duckdb
 
 from bench.people import NAMES
+from bench.stopwatch import best
 from duckanon import resources
 
 _KEYS = ", ".join(NAMES)
@@ -42,14 +42,10 @@ def against_plain_sql(source: Path, times: int) -> None:
     for call, plain in PAIRS.items():
         shown = "count(*)" if "violations" in call else "*"
         macro = f"SELECT {shown} FROM duckanon.{call.replace('$qi', f'[{quoted}]')}"
-        by_hand, by_macro = (_best(connection, query, times) for query in (plain, macro))
+        by_hand = best(partial(_answer, connection, plain), times)
+        by_macro = best(partial(_answer, connection, macro), times)
         print(f"| {call.split('(')[0]} | {by_hand:.3f} | {by_macro:.3f} | {by_macro / by_hand:.2f} |")
 
 
-def _best(connection: duckdb.DuckDBPyConnection, query: str, times: int) -> float:
-    found = math.inf
-    for _ in range(times):
-        start = time.perf_counter()
-        connection.execute(query).fetchall()
-        found = min(found, time.perf_counter() - start)
-    return found
+def _answer(connection: duckdb.DuckDBPyConnection, query: str) -> object:
+    return connection.execute(query).fetchall()

@@ -56,8 +56,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
         raise PolicyError([Fault("source", what)], policy.file)
     hierarchies = build_hierarchies(list(source.quasi_identifiers), tuples, rows, scratch)
     sensitive = [
-        value_table(index, wanted, column, tuples, rows, scratch)
-        for index, (wanted, column) in enumerate(source.sensitive)
+        value_table(index, wanted, column, tuples, scratch) for index, (wanted, column) in enumerate(source.sensitive)
     ]
     coded = _coded(tuples, hierarchies, sensitive, len(source.keep))
     table = scratch.table("census", coded, "the census: codes of every level")
@@ -96,7 +95,7 @@ def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
     """A sensitive value as the release shows it: itself, or its level."""
     if wanted.publish == "value":
         return value
-    levels = {text: literal(level) for level, texts in wanted.levels.items() for text in texts}
+    levels = {text: literal(level) for text, level in wanted.level_of.items()}
     known = case_of(text_of(value), levels, literal(NO_LEVEL))
     return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
 

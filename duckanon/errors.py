@@ -50,7 +50,3 @@ class EngineError(DuckanonError):
     def __init__(self, message: str, sql: str | None = None) -> None:
         self.sql = sql
         super().__init__(message)
-
-
-class VerificationError(DuckanonError):
-    """The finished release, measured by itself, does not hold. Nothing of it is left behind."""

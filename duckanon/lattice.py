@@ -9,6 +9,16 @@ from math import prod
 Node = tuple[int, ...]
 
 
+def nowhere_above(lower: Node, upper: Node) -> bool:
+    """Whether `lower` is `upper` or finer: no attribute of it is more general."""
+    return all(low <= high for low, high in zip(lower, upper, strict=True))
+
+
+def meet(nodes: list[Node]) -> Node:
+    """The most general node that is nowhere above any of them."""
+    return tuple(min(levels) for levels in zip(*nodes, strict=True))
+
+
 @dataclass(frozen=True)
 class Lattice:
     """All combinations of levels, from the raw table at the bottom to nothing at all at the top."""

@@ -10,7 +10,7 @@ from duckanon.census import Census
 from duckanon.expressions import column, double, sql
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.kinds import IntervalsKind
-from duckanon.lattice import Node
+from duckanon.lattice import Node, meet, nowhere_above
 from duckanon.measure import Measurer, judged_classes
 from duckanon.objective import Surveyed
 
@@ -39,7 +39,7 @@ class Survey:
 
     def measure(self, nodes: list[Node]) -> list[Surveyed]:
         """Measure the nodes in one statement."""
-        base = self._aggregate(_meet(nodes))
+        base = self._aggregate(meet(nodes))
         parts = [
             f'SELECT {place} AS place, * FROM (WITH "cells" AS ({self._cells(node, base)}) {self._question})'
             for place, node in enumerate(nodes)
@@ -77,7 +77,7 @@ class Survey:
         """The smallest aggregate that is nowhere more general than `node`; a new one where that pays."""
         if not self._kept:
             self._keep(self.bottom, self._priced())
-        fitting = [kept for kept in self._kept if _below(kept.node, node)]
+        fitting = [kept for kept in self._kept if nowhere_above(kept.node, node)]
         smallest = min(fitting, key=lambda kept: kept.rows)
         if smallest.node == node or smallest.rows <= _WORTH_IT:
             return smallest
@@ -143,11 +143,3 @@ def _with_cost(query: exp.Select, hierarchy: Hierarchy, level: int, rows: int) -
     on = exp.EQ(this=code, expression=column("code", alias))
     joined = query.join(sizes.subquery(alias), on=on, join_type="left")
     return joined.select(sql("COALESCE(:cost, 0)", cost=column("cost", alias)).as_(name))
-
-
-def _meet(nodes: list[Node]) -> Node:
-    return tuple(min(levels) for levels in zip(*nodes, strict=True))
-
-
-def _below(lower: Node, upper: Node) -> bool:
-    return all(low <= high for low, high in zip(lower, upper, strict=True))

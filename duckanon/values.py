@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlglot import exp
 
@@ -29,13 +28,9 @@ class ValueTable:
     numeric: bool
     warnings: tuple[str, ...]
 
-    @property
-    def named(self) -> list[str]:
-        return list(self.wanted.values)
-
 
 def value_table(
-    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, rows: int, scratch: Scratch
+    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, scratch: Scratch
 ) -> ValueTable:
     engine = scratch.engine
     where = f"sensitive.{wanted.column}"
@@ -48,8 +43,7 @@ def value_table(
     counts = exp.select(value.as_("value"), sql("SUM(n)").as_("rows")).from_(counted)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
-    figures = exp.select("COUNT(*)", *map(sql, ("MAX(named)", "COUNT(*) - COUNT(level)"))).from_(table)
-    ((distinct, _, unlevelled),) = engine.fetch(figures)
+    ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
     if distinct == 0:
         remedy = "list it under columns.identifiers to leave it out"
         raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
@@ -89,7 +83,7 @@ def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.
 def level_of(wanted: Sensitive) -> exp.Expr:
     if wanted.publish == "level":
         return sql("CASE WHEN value = :none THEN NULL ELSE CAST(value AS INTEGER) END", none=literal(NO_LEVEL))
-    levels = {text: literal(level) for level, texts in wanted.levels.items() for text in texts}
+    levels = {text: literal(level) for text, level in wanted.level_of.items()}
     return case_of(text_of(column("value")), levels, exp.cast(exp.null(), "INTEGER"))
 
 
@@ -110,10 +104,3 @@ def _absent(wanted: Sensitive, table: exp.Table, scratch: Scratch) -> tuple[str,
             meant = f"; did you mean '{spelled[value.lower()]}'?" if value.lower() in spelled else ""
             warnings.append(f"sensitive.{wanted.column}.{where}: the data has no value '{value}'{meant}")
     return tuple(warnings)
-
-
-def shares(values: ValueTable, scratch: Scratch, only: exp.Expr | None = None) -> list[tuple[Any, ...]]:
-    """text, rows, named, level of the values, most frequent first."""
-    query = exp.select(text_of(column("value")).as_("text"), sql("CAST(rows AS BIGINT)"), "named", "level")
-    query = query.from_(values.table).order_by("rows DESC", "code")
-    return scratch.engine.fetch(query.where(only) if only is not None else query)

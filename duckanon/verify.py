@@ -181,7 +181,7 @@ def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, eng
 def _level_figure(constraint: Constraint, part: Audited, index: int, asked: _Asked) -> float | int | None:
     """Figures of the sensitivity levels: the same macros, over a view that shows the level of each row."""
     wanted = part.wanted
-    levels = {text: literal(level) for level, texts in wanted.levels.items() for text in texts}
+    levels = {text: literal(level) for text, level in wanted.level_of.items()}
     if wanted.publish == "level":
         levels = {str(level): literal(level) for level in wanted.levels}
     level = case_of(text_of(column(part.column)), levels, exp.cast(exp.null(), "INTEGER"))

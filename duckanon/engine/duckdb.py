@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Column, Relation
+from duckanon.engine.client_errors import first_line, opening_fault, translated
 from duckanon.engine.names import folded, quoted, split_name
 from duckanon.errors import EngineError
 from duckanon.expressions import literal
@@ -34,19 +35,6 @@ _READERS = {
 }
 # Texts that no mapping file holds: every cell is a value, the empty one too.
 _NO_NULL = "\x01"
-# These errors are about names, files and memory; any other may quote a value out of a row.
-_HARMLESS = (
-    duckdb.IOException,
-    duckdb.CatalogException,
-    duckdb.BinderException,
-    duckdb.ParserException,
-    duckdb.OutOfMemoryException,
-    duckdb.ConnectionException,
-    duckdb.TransactionException,
-    duckdb.PermissionException,
-)
-
-
 _CATALOG = """
     SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
     UNION ALL
@@ -82,7 +70,7 @@ class DuckDB:
         try:
             connection = duckdb.connect(str(path), read_only=not writable)
         except duckdb.Error as error:
-            raise EngineError(f"{path}: {_opening_fault(error)}") from error
+            raise EngineError(f"{path}: {opening_fault(error)}") from error
         return cls(connection, str(path), persistent=True, owned=True)
 
     @classmethod
@@ -113,14 +101,14 @@ class DuckDB:
         self._run(statement, note)
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
-        with _translated(query):
+        with translated(query):
             return self._run(query, note).fetchall()
 
     def _run(self, statement: exp.Expr | str, note: str = "") -> duckdb.DuckDBPyConnection:
         if note:
             self.trace.append((note, statement))
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
-        with _translated(text):
+        with translated(text):
             return self.connection.execute(text)
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
@@ -238,7 +226,7 @@ class DuckDB:
         try:
             statements = self.connection.extract_statements(query)
         except duckdb.Error as error:
-            raise EngineError(f"source.query: cannot be parsed: {_first_line(error)}") from error
+            raise EngineError(f"source.query: cannot be parsed: {first_line(error)}") from error
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             raise EngineError("source.query: must be one SELECT statement")
         if statements[0].named_parameters:
@@ -306,22 +294,6 @@ class DuckDB:
         return rows[0][0] if rows else None
 
 
-@contextmanager
-def _translated(statement: exp.Expr | str) -> Iterator[None]:
-    """The client's errors as ours; what it makes of Ctrl-C as an interrupt."""
-    try:
-        yield
-    except duckdb.InterruptException:
-        raise KeyboardInterrupt from None
-    except duckdb.Error as error:
-        text = statement if isinstance(statement, str) else statement.sql(DuckDB.dialect, identify=True)
-        raise EngineError(_fault(error), text) from error
-    except RuntimeError as error:
-        if "interrupt" not in str(error).lower():
-            raise
-        raise KeyboardInterrupt from None
-
-
 def _qualified(catalog: str, schema: str, name: str, here: str) -> tuple[str, ...]:
     """The catalog stays out of a name, so that a view outlives a renamed file; unless both are called alike."""
     return (schema, name) if catalog == here and catalog.lower() != schema.lower() else (catalog, schema, name)
@@ -332,23 +304,3 @@ def _macros_of(home: str) -> str:
     place = f"{quoted(home)}.duckanon"
     script = re.sub(r"(MACRO(?: TABLE)?) duckanon\.", rf"\1 {place}.", resources.macros())
     return script.replace("CREATE SCHEMA IF NOT EXISTS duckanon;", f"CREATE SCHEMA IF NOT EXISTS {place};")
-
-
-def _opening_fault(error: duckdb.Error) -> str:
-    text = str(error)
-    if "lock" in text.lower():
-        return "is in use by another process; close it there, or work on a copy"
-    if "not a valid DuckDB database" in text:
-        return "is not a DuckDB database"
-    return f"cannot be opened: {_first_line(error)}"
-
-
-def _fault(error: duckdb.Error) -> str:
-    if isinstance(error, _HARMLESS):
-        return f"the database refused: {_first_line(error)}"
-    kind = type(error).__name__.removesuffix("Exception")
-    return f"the database refused ({kind}); its message may hold a person's values, so only --debug shows it"
-
-
-def _first_line(error: duckdb.Error) -> str:
-    return str(error).strip().split("\n")[0]

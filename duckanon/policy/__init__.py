@@ -104,6 +104,11 @@ class Sensitive:
     values: Mapping[str, ValueThresholds] = field(default_factory=dict)
 
     @property
+    def level_of(self) -> dict[str, int]:
+        """The level of each value that has one, by the value's text form."""
+        return {text: level for level, texts in self.levels.items() for text in texts}
+
+    @property
     def needs_levels(self) -> bool:
         asked = self.level_l is not None or self.level_weight is not None or bool(self.level_alpha)
         return asked or self.publish == "level"

@@ -9,7 +9,6 @@ from duckanon.policy import Proximity, Recursive, Sensitive, ValueThresholds
 from duckanon.policy.reader import Section, a_table, number, one_of, share, whole
 
 _DIF = number(least=0, most=1)
-_COLUMN_WIDE = ("l", "entropy_l", "recursive", "t", "alpha", "alp", "dif", "proximity")
 
 
 def read_sensitive(column: str, section: Section) -> Sensitive:

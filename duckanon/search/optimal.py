@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from duckanon.lattice import Lattice, Node
+from duckanon.lattice import Lattice, Node, nowhere_above
 from duckanon.measure import Measurer
 from duckanon.objective import TIE, Objective, Surveyed, objective
 from duckanon.policy import Policy
@@ -133,11 +133,11 @@ class OptimalSearch:
         return not self.effort.proven
 
     def _known_to_fail(self, node: Node) -> bool:
-        return any(_finer(node, known) for known in self.failing)
+        return any(nowhere_above(node, known) for known in self.failing)
 
     def _known_to_hold(self, node: Node) -> bool:
         """A finer node holds the class rules, so this one does; only its loss is not known."""
-        return any(holds and _finer(known, node) for known, holds in self.measured.items())
+        return any(holds and nowhere_above(known, node) for known, holds in self.measured.items())
 
     def _bisect(self, node: Node) -> None:
         """Measure along a chain upwards: find where failing ends, and remember it for all finer nodes."""
@@ -151,7 +151,7 @@ class OptimalSearch:
                 low = middle + 1
         if low:
             highest = chain[low - 1]
-            self.failing = [known for known in self.failing if not _finer(known, highest)]
+            self.failing = [known for known in self.failing if not nowhere_above(known, highest)]
             self.failing.append(highest)
 
     def _chain(self, node: Node) -> list[Node]:
@@ -215,10 +215,6 @@ def ascending(lattice: Lattice, bound: Callable[[Node], float]) -> Iterator[tupl
             if node[index] < lattice.heights[index]:
                 raised = lattice.raised(node, index)
                 heapq.heappush(heap, (bound(raised), raised, index))
-
-
-def _finer(node: Node, than: Node) -> bool:
-    return all(low <= high for low, high in zip(node, than, strict=True))
 
 
 def _tied(loss: float) -> float:

@@ -1,0 +1,59 @@
+"""What DuckDB's client raises, as errors of ours that never show a person's values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+from sqlglot import exp
+
+from duckanon.errors import EngineError
+
+# These errors are about names, files and memory; any other may quote a value out of a row.
+_HARMLESS = (
+    duckdb.IOException,
+    duckdb.CatalogException,
+    duckdb.BinderException,
+    duckdb.ParserException,
+    duckdb.OutOfMemoryException,
+    duckdb.ConnectionException,
+    duckdb.TransactionException,
+    duckdb.PermissionException,
+)
+
+
+@contextmanager
+def translated(statement: exp.Expr | str) -> Iterator[None]:
+    """The client's errors as ours; what it makes of Ctrl-C as an interrupt."""
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except duckdb.Error as error:
+        text = statement if isinstance(statement, str) else statement.sql("duckdb", identify=True)
+        raise EngineError(_fault(error), text) from error
+    except RuntimeError as error:
+        if "interrupt" not in str(error).lower():
+            raise
+        raise KeyboardInterrupt from None
+
+
+def opening_fault(error: duckdb.Error) -> str:
+    text = str(error)
+    if "lock" in text.lower():
+        return "is in use by another process; close it there, or work on a copy"
+    if "not a valid DuckDB database" in text:
+        return "is not a DuckDB database"
+    return f"cannot be opened: {first_line(error)}"
+
+
+def _fault(error: duckdb.Error) -> str:
+    if isinstance(error, _HARMLESS):
+        return f"the database refused: {first_line(error)}"
+    kind = type(error).__name__.removesuffix("Exception")
+    return f"the database refused ({kind}); its message may hold a person's values, so only --debug shows it"
+
+
+def first_line(error: duckdb.Error) -> str:
+    return str(error).strip().split("\n")[0]
