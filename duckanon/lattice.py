@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from operator import le
 
 Node = tuple[int, ...]
 
 
 def nowhere_above(lower: Node, upper: Node) -> bool:
     """Whether `lower` is `upper` or finer: no attribute of it is more general."""
-    return all(low <= high for low, high in zip(lower, upper, strict=True))
+    return all(map(le, lower, upper))
 
 
 def meet(nodes: list[Node]) -> Node:

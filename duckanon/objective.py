@@ -5,70 +5,77 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from duckanon.census import Census
 from duckanon.lattice import Node
 from duckanon.policy import Policy
+from duckanon.survey import Survey, Surveyed
 
 # A float computed in two ways differs in its last digits; losses this close (relatively) are the same loss.
 TIE = 1e-9
 
 
-@dataclass(frozen=True)
-class Surveyed:
-    """What the search knows of a measured node."""
+class Bound(Protocol):
+    """Never above the loss of a node at which so many rows fail, and never falling from a node to a more general one."""
 
-    node: Node
-    classes: int
-    failing_rows: int
-    failing_classes: int
-    squares: float  # Σ x² over the classes that do not fail
-    covered: float  # Σ over their rows of the importance-weighted NCP of all cells
+    def __call__(self, node: Node, failing_rows: int = 0) -> float: ...
 
 
 @dataclass(frozen=True)
 class Objective:
-    """`bound` never exceeds the loss of a node, and never falls from a node to a more general one."""
-
-    bound: Callable[[Node], float]
-    loss: Callable[[Surveyed], float]
+    bound: Bound
+    loss: Callable[[list[Surveyed]], list[float]]
 
 
-def objective(policy: Policy, census: Census) -> Objective:
+def objective(policy: Policy, survey: Survey) -> Objective:
     """NCP and precision are weighted by importance; a suppressed row counts as generalized to the top."""
-    makers = {"ncp": _ncp, "precision": _precision, "discernibility": _discernibility}
-    return makers[policy.search.loss](policy, census)
+    if policy.search.loss == "ncp":
+        return _ncp(survey)
+    makers = {"precision": _precision, "discernibility": _discernibility}
+    return makers[policy.search.loss](policy, survey.census)
 
 
-def _ncp(policy: Policy, census: Census) -> Objective:
-    whole = census.rows * sum(h.importance for h in census.hierarchies)
-    costs = [[h.importance * level.ncp / whole for level in h.levels] for h in census.hierarchies]
-    per_row = sum(h.importance for h in census.hierarchies)
-    return Objective(
-        lambda node: sum(cost[level] for cost, level in zip(costs, node, strict=True)),
-        lambda found: (found.covered + found.failing_rows * per_row) / whole,
-    )
+def _ncp(survey: Survey) -> Objective:
+    """All rows at the node's levels, but for those that fail: they cost what the top does."""
+    hierarchies = survey.census.hierarchies
+    per_row = sum(h.importance for h in hierarchies)
+    whole = survey.census.rows * per_row
+    costs = [[h.importance * level.ncp / whole for level in h.levels] for h in hierarchies]
+    highest = [[h.importance * level.highest_ncp for level in h.levels] for h in hierarchies]
+
+    def bound(node: Node, failing_rows: int = 0) -> float:
+        least = sum(cost[level] for cost, level in zip(costs, node, strict=True))
+        if failing_rows:
+            more = per_row - sum(cost[level] for cost, level in zip(highest, node, strict=True))
+            least += failing_rows * more / whole
+        return least
+
+    def losses(found: list[Surveyed]) -> list[float]:
+        failing = survey.failing_costs(found)
+        extra = [(node.failing_rows * per_row - cost) / whole for node, cost in zip(found, failing, strict=True)]
+        return [bound(node.node) + more for node, more in zip(found, extra, strict=True)]
+
+    return Objective(bound, losses)
 
 
 def _precision(policy: Policy, census: Census) -> Objective:
     weights = sum(h.importance for h in census.hierarchies)
     steps = [[h.importance * level / h.height / weights for level in range(h.height + 1)] for h in census.hierarchies]
 
-    def bound(node: Node) -> float:
-        return sum(step[level] for step, level in zip(steps, node, strict=True))
+    def loss(node: Node, failing_rows: int = 0) -> float:
+        share = failing_rows / census.rows
+        return (1 - share) * sum(step[level] for step, level in zip(steps, node, strict=True)) + share
 
-    def loss(found: Surveyed) -> float:
-        share = found.failing_rows / census.rows
-        return (1 - share) * bound(found.node) + share
-
-    return Objective(bound, loss)
+    return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
 
 
 def _discernibility(policy: Policy, census: Census) -> Objective:
-    """N rows in at most Π values classes have Σ x² of at least N² / Π values; and no released class is below k."""
+    """n rows in at most Π values classes have Σ x² of at least n² / Π values; and no released class is below k."""
 
-    def bound(node: Node) -> float:
+    def bound(node: Node, failing_rows: int = 0) -> float:
         most = math.prod(h.levels[level].values for h, level in zip(census.hierarchies, node, strict=True))
-        return max(census.rows * (census.rows / most), float(policy.k * census.rows))
+        released = census.rows - failing_rows
+        return max(released * (released / most), float(policy.k * released)) + float(failing_rows) * census.rows
 
-    return Objective(bound, lambda found: found.squares + float(found.failing_rows) * census.rows)
+    return Objective(bound, lambda found: [node.squares + float(node.failing_rows) * census.rows for node in found])

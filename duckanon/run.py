@@ -24,6 +24,7 @@ from duckanon.result import Result, named_levels, step_json
 from duckanon.scratch import Scratch
 from duckanon.search import Found, search
 from duckanon.source import BoundSource, bind_source, define_source, plain
+from duckanon.survey import Surveyed
 from duckanon.utility import utility_of
 from duckanon.verify import Audit, Audited, audit
 from duckanon.version import VERSION
@@ -171,7 +172,7 @@ class Run:
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
             warnings=census.warnings + _hollow(known["levels"], census),
-            before=_risk_before(found.bottom) if found else None,
+            before=_risk_before(found.bottom, census.rows) if found else None,
             effort=found.effort if found else None,
             **known,
         )
@@ -222,13 +223,12 @@ def _hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
     return (f"every quasi-identifier is removed; {remedy}",)
 
 
-def _risk_before(bottom: Measurement) -> dict[str, Any]:
+def _risk_before(bottom: Surveyed, rows: int) -> dict[str, Any]:
     """The risk of the source as it is."""
-    least = bottom.class_findings[0].measured
     return {
-        "k": least,
+        "k": bottom.smallest,
         "classes": bottom.classes,
-        "highest_risk": 1 / least if least else None,
-        "average_risk": bottom.classes / bottom.rows,
+        "highest_risk": 1 / bottom.smallest,
+        "average_risk": bottom.classes / rows,
         "failing_rows": bottom.failing_rows,
     }

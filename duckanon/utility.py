@@ -63,7 +63,7 @@ def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, relea
         # Every range of a level has the same width; NULL is a single value.
         covered = sql("COALESCE(SUM(CASE WHEN :code <> 0 THEN x END), 0)", code=column(code))
         ((held,),) = census.engine.fetch(exp.select(covered).from_(good.copy()))
-        return float(held) * hierarchy.levels[level].ncp / (census.rows - hierarchy.nulls)
+        return float(held) * hierarchy.levels[level].highest_ncp
     sizes = exp.select(column(f"code_{level}").as_("code"), column(f"size_{level}").as_("size"))
     sizes = sizes.distinct().from_(hierarchy.mapping)
     query = (

@@ -17,6 +17,7 @@ class Level:
     values: int  # distinct values of the data at this level, NULL included
     loss: float  # Σ (ContainNum − 1) / NUM, wang eq. 9
     ncp: float  # Σ of the cells' NCP, pan eq. 4, 5
+    highest_ncp: float  # of a single cell
 
 
 @dataclass(frozen=True)

@@ -170,18 +170,21 @@ def _levels(
             sql("COUNT(DISTINCT :code)", code=column(f"code_{level}")),
             sql("CAST(SUM(n * (:size - 1)) AS DOUBLE)", size=size),
             sql("CAST(SUM(CASE WHEN :size > 1 THEN n * :size ELSE 0 END) AS DOUBLE)", size=size),
+            sql("CAST(MAX(CASE WHEN :size > 1 THEN :size ELSE 0 END) AS DOUBLE)", size=size),
         )
     (row,) = engine.fetch(figures)
     span = _span(engine, mapping, kind)
-    levels = [Level(row[0] + (nulls > 0), 0.0, 0.0)]
+    levels = [Level(row[0] + (nulls > 0), 0.0, 0.0, 0.0)]
     for level in range(1, height):
-        values, contained, covered = row[3 * level - 2 : 3 * level + 1]
+        values, contained, covered, largest = row[4 * level - 3 : 4 * level + 1]
         if isinstance(kind, IntervalsKind):
-            ncp = (rows - nulls) * kind.share(level, span) if num > 1 else 0.0
+            highest = kind.share(level, span) if num > 1 else 0.0
+            ncp = (rows - nulls) * highest
         else:
-            ncp = covered / num
-        levels.append(Level(values + (nulls > 0), contained / num, ncp))
-    levels.append(Level(1, rows * (num - 1) / num, float(rows) if num > 1 else 0.0))
+            highest, ncp = largest / num, covered / num
+        levels.append(Level(values + (nulls > 0), contained / num, ncp, highest))
+    removed = 1.0 if num > 1 else 0.0
+    levels.append(Level(1, rows * (num - 1) / num, rows * removed, removed))
     return tuple(levels)
 
 

@@ -10,6 +10,7 @@ from duckanon.census import Census
 from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
 from duckanon.policy import Policy
+from duckanon.survey import Survey, Surveyed
 
 Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
 
@@ -28,7 +29,7 @@ class Found:
     """How a search went and what it found; without an answer `top` says why even the top node does not hold."""
 
     path: tuple[Step, ...]
-    bottom: Measurement
+    bottom: Surveyed
     answer: Measurement | None
     top: Measurement | None = None
     effort: dict[str, Any] | None = None
@@ -42,10 +43,11 @@ def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Fo
     from duckanon.search.walk import walk
 
     lattice = Lattice(tuple(h.height for h in census.hierarchies))
+    survey = Survey(measurer)
     if policy.search.method == "optimal":
-        return find_optimal(policy, lattice, measurer, seen)
+        return find_optimal(policy, lattice, survey, seen)
     if policy.search.method == "datafly":
         choose = most_values(lattice, census.hierarchies)
     else:
         choose = least_loss(lattice, census.hierarchies, policy.search.weighting)
-    return walk(lattice, measurer, policy.budget(census.rows), choose, seen)
+    return walk(lattice, survey, policy.budget(census.rows), choose, seen)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 from duckanon.lattice import Lattice, Node, nowhere_above
 from duckanon.measure import Measurer
-from duckanon.objective import TIE, Objective, Surveyed, objective
+from duckanon.objective import TIE, Objective, objective
 from duckanon.policy import Policy
 from duckanon.search import Found, Seen, Step
 from duckanon.search.greedy import least_loss
 from duckanon.search.walk import walk
-from duckanon.survey import Survey
+from duckanon.survey import Survey, Surveyed
 
 _BATCH = 24  # nodes per statement
 # Rules that merging classes never breaks, with nothing suppressed. DIF and proximity are not among them.
@@ -68,48 +68,131 @@ class _Best:
         return min((node for _, node in self.found), key=lambda node: (node.failing_rows, node.node), default=None)
 
 
+class _Probe:
+    """A chain of nodes upwards from a candidate, bisected: below some node of it all fail, from there on all hold."""
+
+    def __init__(self, chain: list[Node]) -> None:
+        self.chain = chain
+        self._low, self._high = 0, len(chain)  # chain[:low] fails, chain[high:] holds
+
+    @property
+    def node(self) -> Node:
+        return self.chain[0]
+
+    @property
+    def middle(self) -> Node:
+        return self.chain[(self._low + self._high) // 2]
+
+    def learn(self, holds: bool) -> None:
+        """Whether the middle holds."""
+        middle = (self._low + self._high) // 2
+        if holds:
+            self._high = middle
+        else:
+            self._low = middle + 1
+
+    @property
+    def done(self) -> bool:
+        return self._low >= self._high
+
+    @property
+    def highest_failing(self) -> Node | None:
+        return self.chain[self._low - 1] if self._low else None
+
+    @property
+    def lowest_holding(self) -> Node | None:
+        return self.chain[self._high] if self._high < len(self.chain) else None
+
+
 class OptimalSearch:
     """The state of one search."""
 
     def __init__(
-        self, lattice: Lattice, measurer: Measurer, objective: Objective, budget: int, limits: Limits,
-        seen: Seen,
-    ) -> None:  # fmt: skip
-        self.lattice, self.measurer, self.objective = lattice, measurer, objective
+        self, lattice: Lattice, survey: Survey, objective: Objective, budget: int, limits: Limits, seen: Seen
+    ) -> None:
+        self.lattice, self.survey, self.objective = lattice, survey, objective
         self.budget, self.limits, self.seen = budget, limits, seen
-        self.survey = Survey(measurer)
         self.effort = Effort(lattice.size)
         self.best = _Best()
         self.improvements: list[Surveyed] = []
-        self.measured: dict[Node, bool] = {}  # node → does it hold the class rules within the budget
-        self.failing: list[Node] = []  # maximal nodes known to fail: all finer ones fail
+        self.measured: dict[Node, Surveyed] = {}
+        self.k_alone = not survey.measurer.judged
+        self.monotone = is_monotone(survey.measurer, budget)
+        self.failing: list[Node] = []  # where failing is monotone: the highest nodes known to fail
+        self.holding: list[Node] = []  # … and the lowest known to hold
         self.started = time.monotonic()
 
     def run(self, known: list[Node]) -> Node | None:
         """The best node, or None when no node holds; `known` are nodes worth measuring first."""
         self._measure(known)
-        monotone = is_monotone(self.measurer, self.budget)
-        waiting: list[Node] = []
-        for bound, node in ascending(self.lattice, self.objective.bound):
-            if bound > _tied(self.best.loss):
-                break
+        candidates = ascending(self.lattice, self.objective.bound)
+        probes: list[_Probe] = []
+        while probes := self._filled(probes, candidates):
             if self._out_of_time():
-                self.effort.bound = bound
+                self.effort.bound = min(self.objective.bound(probe.node) for probe in probes)
+                break
+            self._measure([probe.middle for probe in probes])
+            for probe in probes:
+                self._teach(probe)
+                self._remember(probe)
+            probes = [probe for probe in probes if self._goes_on(probe)]
+        return self._ended()
+
+    def _filled(self, probes: list[_Probe], candidates: Iterator[tuple[float, Node]]) -> list[_Probe]:
+        """The probes that go on, and new ones for the next candidates, as many as go into one statement."""
+        while len(probes) < self._room():
+            bound, node = next(candidates, (float("inf"), self.lattice.top))
+            if bound > _tied(self.best.loss) or bound == float("inf"):
                 break
             if node in self.measured:
                 continue
             if self._known_to_fail(node):
                 self.effort.pruned_by_failing += 1
+            elif self._too_costly(node):
                 continue
-            if monotone and not self._known_to_hold(node):
-                self._bisect(node)
-                continue
-            waiting.append(node)
-            if len(waiting) >= self._room():
-                self._measure([n for n in waiting if self._open(n)])
-                waiting = []
-        self._measure([n for n in waiting if self._open(n)])
-        return self._ended()
+            elif not self.monotone or self._known_to_hold(node):
+                probes.append(_Probe([node]))
+            else:
+                probes.append(_Probe(self._chain(node)))
+                self._teach(probes[-1])
+        return probes
+
+    def _teach(self, probe: _Probe) -> None:
+        """Tell a probe all that is known of its chain; a candidate that holds is measured all the same, for its loss."""
+        while not probe.done:
+            holds = self._verdict(probe.middle)
+            wanted = holds and probe.middle == probe.node and probe.node not in self.measured
+            if holds is None or wanted:
+                return
+            probe.learn(holds)
+
+    def _verdict(self, node: Node) -> bool | None:
+        """Whether a node holds its class rules within the budget, if that is known."""
+        if node in self.measured:
+            return self.measured[node].within(self.budget)
+        return False if self._known_to_fail(node) else True if self._known_to_hold(node) else None
+
+    def _goes_on(self, probe: _Probe) -> bool:
+        if probe.done and probe.node not in self.measured:
+            self.effort.pruned_by_failing += 1
+        return not probe.done and not self._too_costly(probe.node)
+
+    def _too_costly(self, node: Node) -> bool:
+        """Whether a node is worse than the best, at the least. For k alone, what fails further up fails here too."""
+        failing_rows = 0
+        if self.k_alone:
+            above = (found.failing_rows for known, found in self.measured.items() if nowhere_above(node, known))
+            failing_rows = max(above, default=0)
+        return self.objective.bound(node, failing_rows) > _tied(self.best.loss)
+
+    def _remember(self, probe: _Probe) -> None:
+        """Where a chain fails all finer nodes do, and where it holds all more general ones."""
+        if not self.monotone:
+            return
+        if (highest := probe.highest_failing) is not None and not self._known_to_fail(highest):
+            self.failing = [known for known in self.failing if not nowhere_above(known, highest)] + [highest]
+        if (lowest := probe.lowest_holding) is not None and not self._known_to_hold(lowest):
+            self.holding = [known for known in self.holding if not nowhere_above(lowest, known)] + [lowest]
 
     def _ended(self) -> Node | None:
         choice = self.best.choice()
@@ -122,10 +205,6 @@ class OptimalSearch:
         left = _BATCH if self.limits.nodes is None else self.limits.nodes - self.effort.measured
         return max(1, min(_BATCH, left))
 
-    def _open(self, node: Node) -> bool:
-        """Whether a node may still be the answer."""
-        return node not in self.measured and self.objective.bound(node) <= _tied(self.best.loss)
-
     def _out_of_time(self) -> bool:
         late = self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds
         if late or (self.limits.nodes is not None and self.effort.measured >= self.limits.nodes):
@@ -137,22 +216,7 @@ class OptimalSearch:
 
     def _known_to_hold(self, node: Node) -> bool:
         """A finer node holds the class rules, so this one does; only its loss is not known."""
-        return any(holds and nowhere_above(known, node) for known, holds in self.measured.items())
-
-    def _bisect(self, node: Node) -> None:
-        """Measure along a chain upwards: find where failing ends, and remember it for all finer nodes."""
-        chain = self._chain(node)
-        low, high = 0, len(chain)  # chain[:low] fails, chain[high:] holds
-        while low < high:
-            middle = (low + high) // 2
-            if self._measure([chain[middle]])[0]:
-                high = middle
-            else:
-                low = middle + 1
-        if low:
-            highest = chain[low - 1]
-            self.failing = [known for known in self.failing if not nowhere_above(known, highest)]
-            self.failing.append(highest)
+        return any(nowhere_above(known, node) for known in self.holding)
 
     def _chain(self, node: Node) -> list[Node]:
         """Upwards from a node by the least rise of the bound, as far as a node may still be the answer."""
@@ -164,31 +228,29 @@ class OptimalSearch:
                 return chain
             chain.append(min(above, key=lambda n: (self.objective.bound(n), n)))
 
-    def _measure(self, nodes: list[Node]) -> list[bool]:
-        """Measure nodes; whether each holds its class rules within the budget."""
-        unknown = [node for node in nodes if node not in self.measured]
-        for surveyed in self.survey.measure(unknown) if unknown else []:
-            self.effort.measured += 1
-            within = surveyed.failing_rows <= self.budget and surveyed.failing_classes < surveyed.classes
-            self.measured[surveyed.node] = within
-            if within and self._table_rules_hold(surveyed.node):
-                self.seen(surveyed.node, surveyed.failing_rows)
-                if self.best.offer(self.objective.loss(surveyed), surveyed):
-                    self.improvements.append(surveyed)
-        return [self.measured[node] for node in nodes]
-
-    def _table_rules_hold(self, node: Node) -> bool:
-        return not self.measurer.table_rules or self.measurer.measure(node, self.budget).holds(self.budget)
+    def _measure(self, nodes: list[Node]) -> None:
+        """Measure nodes, and keep the best."""
+        unknown = [node for node in dict.fromkeys(nodes) if node not in self.measured]
+        surveyed = self.survey.measure(unknown) if unknown else []
+        self.effort.measured += len(surveyed)
+        self.measured |= {found.node: found for found in surveyed}
+        bound, most = self.objective.bound, _tied(self.best.loss)
+        good = [found for found in surveyed if bound(found.node, found.failing_rows) <= most]
+        good = [found for found in good if self.survey.holds(found, self.budget)]
+        for found, loss in zip(good, self.objective.loss(good), strict=True):
+            self.seen(found.node, found.failing_rows)
+            if self.best.offer(loss, found):
+                self.improvements.append(found)
 
 
-def find_optimal(policy: Policy, lattice: Lattice, measurer: Measurer, seen: Seen) -> Found:
+def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -> Found:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
-    budget = policy.budget(measurer.census.rows)
+    budget, measurer = policy.budget(survey.census.rows), survey.measurer
     limits = Limits(policy.search.time_limit, policy.search.nodes)
-    search = OptimalSearch(lattice, measurer, objective(policy, measurer.census), budget, limits, seen)
+    search = OptimalSearch(lattice, survey, objective(policy, survey), budget, limits, seen)
     # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
-    choose = least_loss(lattice, measurer.census.hierarchies, policy.search.weighting)
-    greedy = walk(lattice, measurer, budget, choose, seen)
+    choose = least_loss(lattice, survey.census.hierarchies, policy.search.weighting)
+    greedy = walk(lattice, survey, budget, choose, seen)
     node = search.run([greedy.answer.node] if greedy.answer else [])
     path = tuple(Step(better.node, better.failing_rows, True) for better in search.improvements)
     effort = search.effort.as_json()
@@ -199,9 +261,9 @@ def find_optimal(policy: Policy, lattice: Lattice, measurer: Measurer, seen: See
 
 def is_monotone(measurer: Measurer, budget: int) -> bool:
     """Whether a node that fails proves that every finer one fails. With a budget that is so for k alone."""
-    rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
-    if not rules:
+    if not measurer.judged:
         return True
+    rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
     return budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
 
 

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 
 from duckanon.lattice import Lattice, Node
-from duckanon.measure import Measurement, Measurer
 from duckanon.search import Found, Seen, Step
+from duckanon.survey import Survey, Surveyed
 
 # Chooses, of the attributes that can still be generalized, the one to generalize by one level.
 Choice = Callable[[Node], int]
 
+_BATCH = 8  # nodes per statement: the path does not depend on what is measured
 
-def walk(lattice: Lattice, measurer: Measurer, budget: int, choose: Choice, seen: Seen) -> Found:
+
+def walk(lattice: Lattice, survey: Survey, budget: int, choose: Choice, seen: Seen) -> Found:
     """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
-    path: list[Measurement] = []
-    node = lattice.bottom
-    while True:
-        measured = measurer.measure(node, budget)
-        path.append(measured)
-        seen(node, measured.failing_rows)
-        if measured.holds(budget) or node == lattice.top:
+    path: list[Surveyed] = []
+    for surveyed in _measured(lattice, survey, choose):
+        path.append(surveyed)
+        seen(surveyed.node, surveyed.failing_rows)
+        holds = survey.holds(surveyed, budget)
+        if holds:
             break
+    last = path[-1]
+    steps = tuple(Step(p.node, p.failing_rows, holds and p is last) for p in path)
+    measured = survey.measurer.measure(last.node, budget)
+    return Found(steps, path[0], measured) if holds else Found(steps, path[0], None, top=measured)
+
+
+def _measured(lattice: Lattice, survey: Survey, choose: Choice) -> Iterator[Surveyed]:
+    """The nodes of the path, each measured from the aggregate of one before it."""
+    nodes = _path(lattice, choose)
+    for node in nodes:
+        # What is small already is read faster than a statement is planned.
+        batch = [node, *islice(nodes, _BATCH - 1 if survey.is_small_at(node) else 0)]
+        yield from survey.measure(batch)
+
+
+def _path(lattice: Lattice, choose: Choice) -> Iterator[Node]:
+    node = lattice.bottom
+    yield node
+    while node != lattice.top:
         node = lattice.raised(node, choose(node))
-    steps = tuple(Step(m.node, m.failing_rows, m.holds(budget)) for m in path)
-    if measured.holds(budget):
-        return Found(steps, path[0], measured)
-    return Found(steps, path[0], None, top=measured)
+        yield node
