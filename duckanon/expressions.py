@@ -87,5 +87,6 @@ def create(kind: str, name: exp.Table, query: exp.Query, temporary: bool = False
 
 
 def drop(kind: str, name: exp.Table) -> exp.Expr:
-    """DROP TABLE | VIEW IF EXISTS name; parsed, since the shape of sqlglot's Drop changes between releases."""
-    return sqlglot.parse_one(f"DROP {kind} IF EXISTS {name.sql(DIALECT, identify=True)}", dialect=DIALECT)
+    """DROP TABLE | VIEW | TYPE IF EXISTS name; parsed, since the shape of sqlglot's Drop changes between releases."""
+    # sqlglot knows types in the grammar of PostgreSQL only.
+    return sqlglot.parse_one(f"DROP {kind} IF EXISTS {name.sql('postgres', identify=True)}", dialect="postgres")

@@ -17,7 +17,7 @@ TIE = 1e-9
 
 
 class Bound(Protocol):
-    """Never above the loss of a node at which so many rows fail, and never falling from a node to a more general one."""
+    """Never above the loss of a node at which so many rows fail, and never falling towards more general nodes."""
 
     def __call__(self, node: Node, failing_rows: int = 0) -> float: ...
 

@@ -17,8 +17,8 @@ from duckanon.expressions import column, sql
 from duckanon.lattice import Node
 from duckanon.measure import Measurement, Measurer
 from duckanon.policy import Policy
-from duckanon.release import released_rows
-from duckanon.release.targets import RelationTarget, Target, mark_of, open_target
+from duckanon.release import Labels, as_they_are, released_rows
+from duckanon.release.targets import FileTarget, RelationTarget, Target, mark_of, open_target
 from duckanon.release.view import guarded_view
 from duckanon.result import Result, named_levels, step_json
 from duckanon.scratch import Scratch
@@ -102,7 +102,7 @@ class Run:
 
     def release_query(self, census: Census, answer: Measurement, good: exp.Table, source: BoundSource) -> exp.Query:
         if self.policy.release.kind != "view":
-            return released_rows(census, answer.node, good, source)
+            return released_rows(census, answer.node, good, source, self.labels())
         rows, keep = source.table, lambda thing, query: self.scratch.table(thing, query, "kept for the view")
         if isinstance(self.target, RelationTarget):
             self.target.clear_kept()
@@ -113,6 +113,11 @@ class Run:
                 self.engine.comment(kept, self.mark)
                 rows = kept.table
         return guarded_view(self.policy, census, answer.node, source, rows, keep)
+
+    def labels(self) -> Labels:
+        """Parquet has dictionaries of its own; any other release is written from the labels as they are."""
+        is_parquet = isinstance(self.target, FileTarget) and self.target.kind == "parquet"
+        return self.scratch.dictionary if is_parquet else as_they_are
 
     @contextmanager
     def timed(self, part: str, message: str) -> Iterator[None]:

@@ -25,6 +25,15 @@ class Scratch:
         """Keep the rows of a query for the length of the run."""
         return self._create("TABLE", thing, query, note)
 
+    def dictionary(self, thing: str, query: exp.Query) -> exp.Table:
+        """Keep a table (code, label) with its labels in the engine's own form of a dictionary, if it has one."""
+        plain = self.table(thing, query, "labels")
+        kind, coded = self.name(f"{thing}_type"), self.name(f"{thing}_coded")
+        if not self.engine.define_dictionary(coded, kind, plain):
+            return plain
+        self._made += [("TYPE", kind), ("TABLE", coded)]
+        return coded
+
     def view(self, thing: str, query: exp.Query, note: str) -> exp.Table:
         return self._create("VIEW", thing, query, note)
 

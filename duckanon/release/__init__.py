@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlglot import exp
 
 from duckanon.census import Census
@@ -10,8 +12,20 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.source import BoundSource
 
+# A cell is repeated in lists of at most this length, however many rows it stands for.
+_LONGEST_LIST = 10_000
 
-def released_rows(census: Census, node: Node, good: exp.Table, source: BoundSource) -> exp.Select:
+# Makes a table (code, label) of the query, in whatever form the target is written from best.
+Labels = Callable[[str, exp.Query], exp.Expr]
+
+
+def as_they_are(_: str, query: exp.Query) -> exp.Expr:
+    return query.subquery()
+
+
+def released_rows(
+    census: Census, node: Node, good: exp.Table, source: BoundSource, labels: Labels = as_they_are
+) -> exp.Select:
     """The released rows, from the census: its cells in classes of `good`, labelled, sorted and repeated n times.
 
     The order is that of the released values themselves, so nothing of the source's order remains, and the same
@@ -27,19 +41,29 @@ def released_rows(census: Census, node: Node, good: exp.Table, source: BoundSour
             continue
         named[hierarchy.column.name] = column("label", alias)
         on = exp.EQ(this=column(hierarchy.code(level), "c"), expression=column("code", alias))
-        labelled = labelled.join(_labels(hierarchy, level).subquery(alias), on=on, join_type="left")
+        known = labels(f"labels_{hierarchy.index}", _labels(hierarchy, level))
+        labelled = labelled.join(exp.alias_(known, alias, table=True), on=on, join_type="left")
     for values in census.sensitive:
         alias = f"v{values.index}"
-        named[values.column.name] = column("value", alias)
+        named[values.column.name] = column("label", alias)
         on = exp.EQ(this=column(f"s{values.index}", "c"), expression=column("code", alias))
-        labelled = labelled.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
+        known = labels(f"values_{values.index}", exp.select("code", column("value").as_("label")).from_(values.table))
+        labelled = labelled.join(exp.alias_(known, alias, table=True), on=on, join_type="left")
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
     labelled = labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
     labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
-    repeated = exp.select("*", sql("UNNEST(RANGE(CAST(n AS BIGINT)))").as_("copy")).from_(labelled.subquery("cells"))
-    return exp.select(*outputs).from_(repeated.subquery("copies"))
+    return exp.select(*outputs).from_(_repeated(labelled).subquery("copies"))
+
+
+def _repeated(cells: exp.Select) -> exp.Select:
+    """Each of the cells n times."""
+    longest = literal(_LONGEST_LIST)
+    lists = sql("UNNEST(RANGE(CAST((n + :longest - 1) // :longest AS BIGINT)))", longest=longest)
+    parts = exp.select("*", lists.as_("part")).from_(cells.subquery("cells"))
+    copies = sql("UNNEST(RANGE(CAST(LEAST(:longest, n - part * :longest) AS BIGINT)))", longest=longest)
+    return exp.select("*", copies.as_("copy")).from_(parts.subquery("parts"))
 
 
 def _cells(census: Census, node: Node, good: exp.Table) -> tuple[exp.Select, list[str]]:

@@ -158,7 +158,7 @@ class OptimalSearch:
         return probes
 
     def _teach(self, probe: _Probe) -> None:
-        """Tell a probe all that is known of its chain; a candidate that holds is measured all the same, for its loss."""
+        """Tell a probe what is known of its chain. A candidate that holds is measured all the same, for its loss."""
         while not probe.done:
             holds = self._verdict(probe.middle)
             wanted = holds and probe.middle == probe.node and probe.node not in self.measured
