@@ -11,6 +11,7 @@ from duckanon.errors import EngineError, Fault, PolicyError
 from duckanon.expressions import case_of, column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
+from duckanon.lattice import Node
 from duckanon.policy import Policy, Sensitive
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, plain
@@ -117,3 +118,18 @@ def _coded(tuples: exp.Table, hierarchies: list[Hierarchy], sensitive: list[Valu
         query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
     keeps = [column(f"k{index}", "t") for index in range(kept)]
     return query.select(*keeps, column("n", "t"))
+
+
+def rolled_up(census: Census, finer: exp.Table, node: Node, sensitive: list[int]) -> exp.Select:
+    """The census, or a finer aggregate of it, at a node: the codes of its levels and the sensitive values tell the rows
+    apart; the codes of the levels above follow from them."""
+    pairs = list(zip(census.hierarchies, node, strict=True))
+    names = [hierarchy.code(level) for hierarchy, level in pairs if level < hierarchy.height]
+    names += [f"s{index}" for index in sensitive]
+    above = [hierarchy.code(level + up) for hierarchy, level in pairs for up in range(1, hierarchy.height - level)]
+    query = exp.select(
+        *map(column, names),
+        *(sql("MIN(:code)", code=column(name)).as_(name) for name in above),
+        sql("CAST(SUM(n) AS BIGINT)").as_("n"),
+    ).from_(finer)
+    return query.group_by(*map(column, names)) if names else query

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census import Census
+from duckanon.census import Census, rolled_up
 from duckanon.expressions import any_of, column, same, sql
 from duckanon.lattice import Node
 from duckanon.models import ClassRule, Constraint, TableRule, k_rule
@@ -176,8 +176,8 @@ class Measurer:
         asked = sorted({part.index for part in self.judged} | set(self.table_rules))
         if len(asked) == len(census.sensitive) and not census.keep:
             return census.table
-        names = [column(name) for name in (*census.codes, *(f"s{index}" for index in asked))]
-        query = exp.select(*names, sql("SUM(n)").as_("n")).from_(census.table).group_by(*names)
+        bottom = (0,) * len(census.hierarchies)
+        query = rolled_up(census, census.table, bottom, asked)
         return census.scratch.table("cells", query, "the census, without what no constraint asks for")
 
     def classes(self, node: Node) -> exp.Select:

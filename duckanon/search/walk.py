@@ -35,7 +35,7 @@ def _measured(lattice: Lattice, survey: Survey, choose: Choice) -> Iterator[Surv
     nodes = _path(lattice, choose)
     for node in nodes:
         # What is small already is read faster than a statement is planned.
-        batch = [node, *islice(nodes, _BATCH - 1 if survey.is_small_at(node) else 0)]
+        batch = [node, *islice(nodes, _BATCH - 1 if survey.is_light_at(node, _BATCH) else 0)]
         yield from survey.measure(batch)
 
 

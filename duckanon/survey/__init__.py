@@ -1,0 +1,114 @@
+"""Many nodes of the lattice per statement, each measured from a finer aggregate that is at hand already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.census import Census
+from duckanon.lattice import Node
+from duckanon.measure import Measurer, judged_classes
+from duckanon.survey.aggregates import Aggregate, Aggregates
+from duckanon.survey.packing import Packing, priced
+
+
+@dataclass(frozen=True)
+class Surveyed:
+    """What a search knows of a measured node."""
+
+    node: Node
+    classes: int
+    smallest: int  # rows of the smallest class
+    failing_classes: int
+    failing_rows: int
+    squares: float  # Σ x² over the classes that do not fail
+
+    def within(self, budget: int) -> bool:
+        """Whether the class rules hold once the failing rows are suppressed; some row must remain."""
+        return self.failing_rows <= budget and self.failing_classes < self.classes
+
+
+class Survey:
+    """Counts the classes of nodes. The statement is built once; a node only chooses other columns of an aggregate.
+
+    A row of an aggregate is repeated for every node of the statement, with the number of the node and the codes of its
+    levels packed into one key: one GROUP BY counts the classes of all of them.
+    """
+
+    def __init__(self, measurer: Measurer) -> None:
+        self.measurer = measurer
+        self.census: Census = measurer.census
+        self.packing = Packing(self.census.hierarchies)
+        self._sensitive = sorted({part.index for part in measurer.judged})
+        self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
+        self._classes = self._written()
+        self._prices: exp.Table | None = None
+
+    def measure(self, nodes: list[Node]) -> list[Surveyed]:
+        """Measure nodes: those that share an aggregate in one statement."""
+        found: dict[Node, Surveyed] = {}
+        for group, base in self._aggregates.groups(nodes):
+            query = f"SELECT node, {_FIGURES} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
+            for place, classes, smallest, failing_classes, failing, squares in self.census.engine.fetch(
+                query, f"survey of {len(group)} nodes"
+            ):
+                node = group[place]
+                found[node] = Surveyed(node, classes, int(smallest), failing_classes, int(failing), squares)
+                self._aggregates.learn(node, classes)
+        return [found[node] for node in nodes]
+
+    def is_light_at(self, node: Node, nodes: int) -> bool:
+        """Whether so many nodes from this one upwards are measured in hardly more time than one."""
+        return self._aggregates.at(node).is_light_for(nodes)
+
+    def holds(self, surveyed: Surveyed, budget: int) -> bool:
+        """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
+        if not surveyed.within(budget):
+            return False
+        return not self.measurer.table_rules or self.measurer.measure(surveyed.node, budget).holds(budget)
+
+    def failing_costs(self, surveyed: list[Surveyed]) -> list[float]:
+        """Per node the importance-weighted NCP of all cells of its failing rows."""
+        costs = {found.node: found.failing_rows * self._at_top(found.node) for found in surveyed}
+        asked = [found.node for found in surveyed if found.failing_rows]
+        for group, base in self._aggregates.groups(asked) if asked else ():
+            query = f"""SELECT node, SUM(x * cost) FROM (
+                SELECT node, x, UNNEST({self.packing.cells(group)}) AS cell
+                FROM ({self._classes_of(group, base)}) AS classes WHERE failing
+            ) AS cells JOIN {_name(self._priced())} AS prices USING (cell) GROUP BY node"""
+            for place, cost in self.census.engine.fetch(query, f"the cost of what fails at {len(group)} nodes"):
+                costs[group[place]] += cost
+        return [costs[found.node] for found in surveyed]
+
+    def _at_top(self, node: Node) -> float:
+        """The cost of the cells of a row that are generalized to the top."""
+        pairs = zip(self.census.hierarchies, node, strict=True)
+        return sum(h.importance * h.levels[level].highest_ncp for h, level in pairs if level == h.height)
+
+    def _priced(self) -> exp.Table:
+        if self._prices is None:
+            prices = priced(self.census.hierarchies)
+            self._prices = self.census.scratch.table("prices", prices, "the cost of every generalized value")
+        return self._prices
+
+    def _written(self) -> str:
+        """The classes of `cells`: their node and keys, the size x, and whether each is failing."""
+        keys, judged = ["node", *self.packing.names], self.measurer.judged
+        classes = judged_classes(exp.to_table("cells"), keys, self.measurer.policy.k, judged, nulls=False)
+        return classes.sql(self.census.engine.dialect, identify=True).removeprefix("WITH ")
+
+    def _classes_of(self, nodes: list[Node], base: Aggregate) -> str:
+        """The classes of the nodes; all names are the driver's own."""
+        places = ", ".join(str(place) for place in range(len(nodes)))
+        values = "".join(f'"s{index}", ' for index in self._sensitive)
+        cells = f"SELECT UNNEST([{places}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
+        return f'WITH "cells" AS ({cells}), {self._classes}'
+
+
+_FIGURES = """COUNT(*), MIN(x), COUNT(CASE WHEN failing THEN 1 END), COALESCE(SUM(CASE WHEN failing THEN x END), 0),
+COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)"""
+
+
+def _name(table: exp.Table) -> str:
+    return table.sql("duckdb", identify=True)

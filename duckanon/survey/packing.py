@@ -1,0 +1,86 @@
+"""The codes of a node in few whole numbers, and what each generalized value costs."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon.expressions import column, double, literal, sql
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.kinds import IntervalsKind
+from duckanon.lattice import Node
+
+
+class Packing:
+    """The codes of a node's levels as few whole numbers, and back. A column at its top tells nothing: code 0."""
+
+    def __init__(self, hierarchies: tuple[Hierarchy, ...]) -> None:
+        self.hierarchies = hierarchies
+        self._strides: list[tuple[int, int]] = []  # per hierarchy: in which number, and what its code is multiplied by
+        word, stride = 0, 1
+        for hierarchy in hierarchies:
+            if stride * self._size(hierarchy) >= 2**62:
+                word, stride = word + 1, 1
+            self._strides.append((word, stride))
+            stride *= self._size(hierarchy)
+        self.names = [f"k{index}" for index in range(word + 1)]
+
+    @staticmethod
+    def _size(hierarchy: Hierarchy) -> int:
+        return hierarchy.levels[0].values + 1  # code 0 is NULL, or the top
+
+    def keys(self, nodes: list[Node]) -> str:
+        """The keys of the nodes, one below the other."""
+        packed = [[self._packed(node, word) for node in nodes] for word in range(len(self.names))]
+        lists = zip(packed, self.names, strict=True)
+        return ", ".join(f'UNNEST([{", ".join(keys)}]) AS "{name}"' for keys, name in lists)
+
+    def _packed(self, node: Node, word: int) -> str:
+        codes = zip(self.hierarchies, node, self._strides, strict=True)
+        parts = [
+            f'CAST("{hierarchy.code(level)}" AS BIGINT) * {stride}'
+            for hierarchy, level, (at, stride) in codes
+            if at == word and level < hierarchy.height
+        ]
+        return " + ".join(parts) or "CAST(0 AS BIGINT)"
+
+    def cells(self, nodes: list[Node]) -> str:
+        """The cells of a class that are neither as they were nor at the top, as a list, by the place of its node."""
+        lists = [
+            [
+                f"{offset(hierarchy, level)} + {self._unpacked(hierarchy)}"
+                for hierarchy, level in zip(self.hierarchies, node, strict=True)
+                if 0 < level < hierarchy.height
+            ]
+            for node in nodes
+        ]
+        cases = " ".join(f"WHEN {place} THEN [{', '.join(cells)}]" for place, cells in enumerate(lists) if cells)
+        return f"CASE node {cases} ELSE CAST([] AS BIGINT[]) END" if cases else "CAST([] AS BIGINT[])"
+
+    def _unpacked(self, hierarchy: Hierarchy) -> str:
+        word, stride = self._strides[hierarchy.index]
+        return f'"{self.names[word]}" // {stride} % {self._size(hierarchy)}'
+
+
+def priced(hierarchies: tuple[Hierarchy, ...]) -> exp.Query:
+    """cell and cost: the importance-weighted NCP of every code of every level between the raw values and the top."""
+    nothing = exp.select(sql("CAST(0 AS BIGINT)").as_("cell"), double(0.0).as_("cost")).where(exp.false())
+    parts = [_prices(hierarchy, level) for hierarchy in hierarchies for level in range(1, hierarchy.height)]
+    return exp.union(nothing, *parts, distinct=False) if parts else nothing
+
+
+def offset(hierarchy: Hierarchy, level: int) -> int:
+    """Added to a code it names the cell among all codes of all hierarchies and levels."""
+    return (hierarchy.index << 48) + (level << 40)
+
+
+def _prices(hierarchy: Hierarchy, level: int) -> exp.Select:
+    """cell and cost of the codes of one level; NULL, code 0, stays a single value and costs nothing."""
+    cell = sql(":offset + CAST(:code AS BIGINT)", offset=literal(offset(hierarchy, level)),
+               code=column(f"code_{level}"))  # fmt: skip
+    if isinstance(hierarchy.kind, IntervalsKind):
+        # Every range of a level has the same width.
+        cost: exp.Expr = double(hierarchy.importance * hierarchy.levels[level].highest_ncp)
+    else:
+        size, weight = column(f"size_{level}"), double(hierarchy.importance / hierarchy.domain)
+        cost = sql("CASE WHEN :size > 1 THEN CAST(:size AS DOUBLE) * :weight ELSE 0 END", size=size, weight=weight)
+    return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)
