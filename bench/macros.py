@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import duckdb
 
-from bench.people import NAMES
+from bench.bare import database
+from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
+from bench.people import NAMES, invented
 from bench.stopwatch import best
 from duckanon import resources
 
@@ -32,19 +33,23 @@ PAIRS = {
 }
 
 
-def against_plain_sql(source: Path, times: int) -> None:
-    connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE people AS FROM '{source}'")
-    connection.execute(resources.macros())
+def against_plain_sql(setting: Setting) -> list[Figure]:
+    data = invented(setting.folder, setting.rows)
     quoted = ", ".join(f"'{name}'" for name in NAMES)
-    print(f"\n## Macros against hand-written SQL, {source.stem}\n")
-    print("| macro | plain SQL, s | macro, s | ratio |\n|---|---:|---:|---:|")
-    for call, plain in PAIRS.items():
-        shown = "count(*)" if "violations" in call else "*"
-        macro = f"SELECT {shown} FROM duckanon.{call.replace('$qi', f'[{quoted}]')}"
-        by_hand = best(partial(_answer, connection, plain), times)
-        by_macro = best(partial(_answer, connection, macro), times)
-        print(f"| {call.split('(')[0]} | {by_hand:.3f} | {by_macro:.3f} | {by_macro / by_hand:.2f} |")
+    heading(f"Macros against hand-written SQL, {data.name} in memory")
+    table("macro", "plain SQL", "macro", "ratio")
+    figures = []
+    with database() as connection:
+        connection.execute(f"CREATE TABLE people AS FROM '{data.file}'")
+        connection.execute(resources.macros())
+        for call, plain in PAIRS.items():
+            name, counted = call.split("(")[0], "count(*)" if "violations" in call else "*"
+            macro = f"SELECT {counted} FROM duckanon.{call.replace('$qi', f'[{quoted}]')}"
+            by_hand = best(partial(_answer, connection, plain), setting.times)
+            by_macro = best(partial(_answer, connection, macro), setting.times)
+            line(name, shown(by_hand), shown(by_macro), times_as(by_macro / by_hand))
+            figures.append(compared(f"macro {name}, {data.name}", by_macro, by_hand))
+    return figures
 
 
 def _answer(connection: duckdb.DuckDBPyConnection, query: str) -> object:

@@ -4,36 +4,39 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
-import time
 import venv
 from pathlib import Path
 
 import duckanon
-from bench.people import NAMES, policy
+from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
+from bench.people import SENSITIVE, Data, invented
+from bench.policies import Wanted, policy
+from bench.stopwatch import best, fastest
 
-# Five quasi-identifiers: what the pandas tools finish within minutes.
-PEER_NAMES = NAMES[:5]
+QUASI_IDENTIFIERS = 5  # what the pandas tools finish within minutes
 ENVIRONMENT = Path(__file__).parents[1] / ".venv-peers"
 PACKAGES = ["pycanon>=1.3,<2", "anjana>=1.2,<2", "pyarrow>=15"]
 
 
-def against_peers(folder: Path, source: Path, times: int) -> None:
-    print(f"\n## Peers from PyPI, {source.stem}, {len(PEER_NAMES)} quasi-identifiers\n")
+def against_peers(setting: Setting) -> list[Figure]:
+    data = invented(setting.folder, setting.peer_rows).first(QUASI_IDENTIFIERS)
+    heading(f"Peers from PyPI, {data.name}, {len(data.names)} quasi-identifiers")
     if not _installed():
         print("(pycanon and anjana cannot be installed here; skipped)")
-        return
-    released = policy(folder, source, PEER_NAMES)
-    hierarchies = _hierarchy_tables(released)
-    peers = _peer_seconds(source, hierarchies)
-    ours = _our_seconds(source, released, times)
-    print("| task | peer | seconds | duckanon | ratio |\n|---|---|---:|---:|---:|")
-    for task, (peer, seconds) in peers.items():
-        mine = ours["run" if task == "k = 5, anonymize" else "metrics"]
-        print(f"| {task} | {peer} | {seconds:.2f} | {mine:.3f} | {seconds / mine:.0f}× |")
-    total = sum(seconds for task, (peer, seconds) in peers.items() if peer == "pycanon")
-    print(f"\nall of pycanon's figures together {total:.2f} s, `duckanon.metrics` {ours['metrics']:.3f} s: "
-          f"{total / ours['metrics']:.0f}×")  # fmt: skip
+        return []
+    released = policy(data, setting.folder, Wanted())
+    found = _peer_seconds(data, _hierarchy_tables(released))
+    metrics, run = _our_seconds(data, released, setting.times)
+    table("task", "peer", "seconds", "duckanon", "ratio")
+    for task, peer, seconds in found:
+        ours = metrics if peer == "pycanon" else run
+        line(task, peer, shown(seconds), shown(ours), times_as(seconds / ours))
+    checks = sum(seconds for _, peer, seconds in found if peer == "pycanon")
+    runs = sum(seconds for _, peer, seconds in found if peer == "anjana")
+    return [
+        compared(f"pycanon's five figures / duckanon.metrics, {data.name}", checks, metrics),
+        compared(f"anjana's k = 5 / duckanon run, {data.name}", runs, run),
+    ]
 
 
 def _installed() -> bool:
@@ -68,26 +71,24 @@ def _hierarchy_tables(released: Path) -> dict[str, dict[str, list[str]]]:
     return tables
 
 
-def _peer_seconds(source: Path, hierarchies: dict[str, dict[str, list[str]]]) -> dict[str, tuple[str, float]]:
+def _peer_seconds(data: Data, hierarchies: dict[str, dict[str, list[str]]]) -> list[tuple[str, str, float]]:
+    """Task, peer and seconds."""
     script = Path(__file__).parent / "peer_script.py"
     ended = subprocess.run(
-        [str(ENVIRONMENT / "bin" / "python"), str(script), str(source), json.dumps(PEER_NAMES)],
+        [str(ENVIRONMENT / "bin" / "python"), str(script), str(data.file), json.dumps(data.names)],
         input=json.dumps(hierarchies),
         capture_output=True,
         text=True,
         check=True,
     )
-    return {task: (peer, seconds) for task, peer, seconds in json.loads(ended.stdout.splitlines()[-1])}
+    return [(task, peer, seconds) for task, peer, seconds in json.loads(ended.stdout.splitlines()[-1])]
 
 
-def _our_seconds(source: Path, released: Path, times: int) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for _ in range(times):
-        start = time.perf_counter()
+def _our_seconds(data: Data, released: Path, times: int) -> tuple[float, float]:
+    """All metrics in the process, as pycanon is timed; and a whole run of the command, its start included."""
+
+    def metrics() -> None:
         with duckanon.connect() as db:
-            duckanon.metrics(db, str(source), qi=PEER_NAMES, sensitive="occupation")
-        found["metrics"] = min(found.get("metrics", 1e9), time.perf_counter() - start)
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "duckanon", "run", str(released)], capture_output=True, check=True)
-        found["run"] = min(found.get("run", 1e9), time.perf_counter() - start)
-    return found
+            duckanon.metrics(db, str(data.file), qi=data.names, sensitive=SENSITIVE)
+
+    return best(metrics, times), fastest(times, "duckanon", "run", str(released)).seconds

@@ -1,10 +1,12 @@
-"""The benchmark's data and policy."""
+"""The people that the benchmark measures on: invented ones, or Adult."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
+from bench.bare import answer
 
 QI = {
     "age": "{ intervals = [5, 10, 20] }",
@@ -17,40 +19,93 @@ QI = {
     "workclass": None,
 }
 NAMES = list(QI)
+MORE = {
+    "zip": "{ mask = [4, 3, 2, 0] }",
+    "born": '{ dates = ["month", "year", "decade"] }',
+    "height": "{ intervals = [5, 10, 20] }",
+    "weight": "{ intervals = [5, 10, 20] }",
+    "children": "{ intervals = [2, 4] }",
+    "hours": "{ intervals = [5, 10, 20] }",
+    "language": None,
+    "blood_group": None,
+    "dwelling": None,
+    "vehicle": None,
+    "eyes": None,
+    "insurance": None,
+}
+ADULT = ["age", "education", "marital-status", "native-country", "race", "salary-class", "sex", "workclass"]
+SENSITIVE = "occupation"
+_ADULT_ROWS = 30_000  # about as many as Adult has
+
+
+@dataclass(frozen=True)
+class Data:
+    """A file, the hierarchies of its quasi-identifiers as a policy writes them, and its other columns."""
+
+    name: str
+    file: Path
+    hierarchies: dict[str, str | None]
+    others: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.hierarchies)
+
+    @property
+    def keys(self) -> str:
+        """The quasi-identifiers, for SQL."""
+        return ", ".join(f'"{name}"' for name in self.names)
+
+    @property
+    def columns(self) -> str:
+        """All that is released, for SQL."""
+        return ", ".join(f'"{name}"' for name in (*self.names, SENSITIVE))
+
+    def first(self, count: int) -> Data:
+        """The same file with only its first quasi-identifiers."""
+        kept = dict(list(self.hierarchies.items())[:count])
+        hidden = tuple(name for name in self.hierarchies if name not in kept)
+        return Data(self.name, self.file, kept, (*hidden, *self.others))
 
 
 def people(folder: Path, rows: int) -> Path:
     """A Parquet file of invented people, made once per folder."""
-    path = folder / f"people_{rows}.parquet"
-    if not path.exists():
-        query = (Path(__file__).parent / "people.sql").read_text(encoding="utf-8").replace("$rows", str(rows))
-        duckdb.connect().execute(f"COPY ({query}) TO '{path}' (FORMAT parquet)")
-    return path
-
-
-def policy(folder: Path, source: Path, names: list[str], k: int = 5, suppression: float = 0.02) -> Path:
-    """A policy that releases the named quasi-identifiers and the occupation of `source` to Parquet."""
-    sections = []
-    for name in names:
-        given = QI[name]
-        sections.append(f"[quasi_identifiers.{name}]" + (f"\nhierarchy = {given}" if given else ""))
-    hidden = [name for name in (*NAMES, "income") if name not in names]
-    path = folder / f"policy_{source.stem}_{len(names)}.toml"
-    path.write_text(
-        f"""name = "bench"
-[source]
-file = "{source}"
-[privacy]
-k = {k}
-suppression = {suppression}
-[sensitive.occupation]
-[columns]
-identifiers = {hidden}
-[release]
-kind = "parquet"
-to = "released_{source.stem}_{len(names)}.parquet"
-""".replace("'", '"')
-        + "\n".join(sections)
-        + "\n"
+    return made(
+        folder / f"people_{rows}.parquet", f"SELECT {', '.join((*NAMES, SENSITIVE, 'income'))} FROM ({_sql(rows)})"
     )
+
+
+def invented(folder: Path, rows: int) -> Data:
+    return Data(f"{rows:,} people", people(folder, rows), QI, others=("income",))
+
+
+def wide(folder: Path, rows: int) -> Data:
+    """With twenty quasi-identifiers."""
+    hierarchies = {**QI, **MORE}
+    file = made(folder / f"wide_{rows}.parquet", f"SELECT {', '.join((*hierarchies, SENSITIVE))} FROM ({_sql(rows)})")
+    return Data(f"{rows:,} people", file, hierarchies)
+
+
+def adult(folder: Path | None, otherwise: Path) -> Data:
+    """Adult from the folder that holds it and its hierarchies; without one, as many invented people."""
+    if folder is None:
+        return as_csv(invented(otherwise, _ADULT_ROWS))
+    files = {name: json.dumps(str((folder / f"adult_hierarchy_{name}.csv").absolute())) for name in ADULT}
+    return Data("Adult", (folder / "adult.csv").absolute(), dict(files))
+
+
+def as_csv(data: Data) -> Data:
+    """The same columns as a CSV file beside it."""
+    file = made(data.file.with_suffix(".csv"), f"SELECT {data.columns} FROM '{data.file}'")
+    return Data(data.name, file, data.hierarchies)
+
+
+def made(path: Path, query: str) -> Path:
+    """The file of a query, made once."""
+    if not path.exists():
+        answer(f"COPY ({query}) TO '{path}'")
     return path
+
+
+def _sql(rows: int) -> str:
+    return (Path(__file__).parent / "people.sql").read_text(encoding="utf-8").replace("$rows", str(rows))

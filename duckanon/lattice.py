@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from operator import le
@@ -46,3 +46,37 @@ class Lattice:
     @staticmethod
     def raised(node: Node, index: int) -> Node:
         return (*node[:index], node[index] + 1, *node[index + 1 :])
+
+    @staticmethod
+    def lowered(node: Node, index: int) -> Node:
+        return (*node[:index], node[index] - 1, *node[index + 1 :])
+
+    @property
+    def is_vast(self) -> bool:
+        """Too many nodes to count subsets of them."""
+        return self.size > 1_000_000
+
+    def count_below(self, nodes: list[Node]) -> int | None:
+        """How many nodes are nowhere above one of these; None in a vast lattice."""
+        return None if self.is_vast else _count_below(_highest(nodes))
+
+
+def _highest(nodes: Iterable[Node]) -> frozenset[Node]:
+    """Those that are not below another."""
+    highest: list[Node] = []
+    for node in sorted(nodes, key=sum, reverse=True):
+        if not any(nowhere_above(node, known) for known in highest):
+            highest.append(node)
+    return frozenset(highest)
+
+
+def _count_below(nodes: frozenset[Node]) -> int:
+    """Level by level of the first attribute; between two levels at which a node ends, the rest is the same."""
+    if len(nodes) <= 1:
+        return sum(prod(level + 1 for level in node) for node in nodes)
+    count, last = 0, -1
+    for level in sorted({node[0] for node in nodes}):
+        rest = _highest(node[1:] for node in nodes if node[0] >= level)
+        count += (level - last) * _count_below(rest)
+        last = level
+    return count

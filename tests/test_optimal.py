@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import itertools
 import math
-import random
+from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import duckanon
 from duckanon import Policy
 from duckanon.census import take_census
 from duckanon.engine.duckdb import DuckDB
-from duckanon.lattice import Lattice
+from duckanon.lattice import Lattice, nowhere_above
 from duckanon.measure import Measurement, Measurer
 from duckanon.objective import TIE
 from duckanon.run import good_classes
 from duckanon.scratch import Scratch
 from duckanon.search.optimal import ascending
 from duckanon.source import bind_source
+from duckanon.survey import Survey, aggregates
 from duckanon.utility import utility_of
 from tests.conftest import ADULT, PEOPLE, Command, Folder
 from tests.test_adult import QI, adult
+from tests.test_properties import examples
 
 MODELS = [
     "",
@@ -102,21 +106,37 @@ def _weighted(weights: list[float], cells: list[float], measured: Measurement) -
 LOSSES = ["ncp", "precision", "discernibility"]
 # Every objective with k alone; every other model with one of them in turn.
 CASES = [("", loss) for loss in LOSSES] + [(model, LOSSES[place % 3]) for place, model in enumerate(MODELS[1:])]
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from([0, 1, 2, 3, 5, 7, None]),
+        st.sampled_from(["aa", "ab", "ba", None]),
+        st.sampled_from([0, 1]),
+        st.sampled_from([0, 1, 2, 3, 3, None]),
+    ),
+    min_size=8,
+    max_size=40,
+)
+
+
+def is_usable(rows: list[tuple[Any, ...]]) -> bool:
+    """A column that is all NULL is refused."""
+    return all(any(row[place] is not None for row in rows) for place in range(4))
+
+
+def loaded(rows: list[tuple[Any, ...]]) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR, c INTEGER, s INTEGER)")
+    connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    return connection
 
 
 @pytest.mark.parametrize(("model", "loss"), CASES)
 @pytest.mark.parametrize("budget", ["0", "0.3"])
-def test_equal_to_brute_force(model: str, loss: str, budget: str) -> None:
-    random.seed(f"{model}{loss}{budget}")
-    rows = [
-        (random.choice([0, 1, 2, 3, 5, 7, None]), random.choice(["aa", "ab", "ba", None]), random.randrange(2),
-         random.choice([0, 1, 2, 3, 3, None]))
-        for _ in range(random.randrange(8, 40))
-    ]  # fmt: skip
-    with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR, c INTEGER, s INTEGER)")
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
-        wanted = policy(model, random.choice([2, 3]), budget, loss)
+@examples(3)
+@given(rows=ROWS.filter(is_usable), k=st.sampled_from([2, 3]))
+def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tuple[Any, ...]], k: int) -> None:
+    wanted = policy(model, k, budget, loss)
+    with loaded(rows) as connection:
         _, expected = brute_force(wanted, connection)
         result = duckanon.run(wanted, connection)
     if not expected:
@@ -127,6 +147,38 @@ def test_equal_to_brute_force(model: str, loss: str, budget: str) -> None:
     assert tuple(result.levels.values()) == expected[0]
     assert result.effort is not None
     assert result.effort["proven"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@examples(1)
+@given(rows=ROWS.filter(is_usable))
+def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list[tuple[Any, ...]]) -> None:
+    """Also from aggregates: with nothing light enough to be read as it is, every group of nodes is rolled up."""
+    wanted = policy(model, 2, "0.3", "ncp")
+    with loaded(rows) as connection, pytest.MonkeyPatch.context() as patch:
+        scratch = Scratch(DuckDB.wrap(connection))
+        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        measurer = Measurer(wanted, census)
+        nodes = list(itertools.product(*(range(h.height + 1) for h in census.hierarchies)))
+        for light in (0, 10**9):
+            patch.setattr(aggregates, "_LIGHT", light)
+            patch.setattr(aggregates, "_SHRINKS", 1)
+            survey = Survey(measurer)
+            for surveyed, node in zip(survey.measure(nodes), nodes, strict=True):
+                alone = measurer.measure(node)
+                assert surveyed.classes == alone.classes
+                assert (surveyed.failing_classes, surveyed.failing_rows) == (alone.failing_classes, alone.failing_rows)
+                assert (surveyed.squares, surveyed.smallest) == (alone.squares, alone.class_findings[0].measured)
+            scratch.clear(keep=("cells", "census", "map_0", "map_1", "map_2", "sensitive_0"))
+
+
+def test_nodes_below_others_are_counted() -> None:
+    lattice = Lattice((3, 2, 2))
+    every = list(itertools.product(range(4), range(3), range(3)))
+    chosen = [(1, 2, 0), (3, 0, 1), (0, 1, 2), (1, 1, 0)]
+    below = [node for node in every if any(nowhere_above(node, other) for other in chosen)]
+    assert lattice.count_below(chosen) == len(below)
+    assert lattice.count_below([]) == 0
 
 
 @pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
@@ -156,6 +208,15 @@ def test_all_nodes_come_once_by_rising_bound() -> None:
     nodes = list(ascending(lattice, lambda node: float(sum(node))))
     assert [bound for bound, _ in nodes] == sorted(bound for bound, _ in nodes)
     assert sorted(node for _, node in nodes) == sorted(itertools.product(range(3), range(2), range(4)))
+
+
+def test_nodes_below_a_failing_one_are_passed_over() -> None:
+    lattice, failing = Lattice((2, 1, 3)), (1, 1, 2)
+    nodes = ascending(
+        lattice, lambda node: float(sum(node)), lambda node: failing if nowhere_above(node, failing) else None
+    )
+    every = itertools.product(range(3), range(2), range(4))
+    assert sorted(node for _, node in nodes) == sorted(node for node in every if not nowhere_above(node, failing))
 
 
 @pytest.mark.parametrize("limit", ["nodes = 1", "time_limit = 0.000001"])

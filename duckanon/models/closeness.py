@@ -54,11 +54,20 @@ def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
         sql("COALESCE(next_code, values_ + 1)").as_("b"),
         sql("COALESCE(next_prefix, whole)").as_("s_b"),
     ).from_(rows)
-    below = exp.alias_(values.copy(), "d", table=True)
+    # How many values the source's distribution passes below each p: counted in one order of both, which stays fast
+    # however many there are of either.
+    asked = exp.select("p", sql("p").as_("at"), sql("0").as_("passed")).distinct().from_("gaps")
+    passed = exp.select(sql("CAST(NULL AS DOUBLE)"), "cumulated", sql("1")).from_(
+        exp.alias_(values.copy(), "d", table=True)
+    )
+    marks = exp.union(asked, passed, distinct=False).subquery("marks")
+    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at, passed)").as_("crossed")).from_(marks)
     crossed = (
-        exp.select("r.*", "d.code AS crossed", sql("d.prefix + d.cumulated").as_("crossed_prefix"))
-        .from_(gaps.subquery("r"))
-        .join(below, on=sql("r.p > d.cumulated"), join_type="asof left")
+        exp.select("r.*", "b.crossed", sql("d.prefix + d.cumulated").as_("crossed_prefix"))
+        .from_("gaps AS r")
+        .join(below.subquery("b"), on=sql("r.p = b.p"), join_type="left")
+        .join(exp.alias_(values.copy(), "d", table=True), on=sql("d.code = b.crossed"), join_type="left")
+        .with_("gaps", as_=gaps)
     )
     return exp.select(
         "*",

@@ -32,8 +32,8 @@ class Effort:
 
     nodes: int
     measured: int = 0
-    pruned_by_bound: int = 0
-    pruned_by_failing: int = 0
+    pruned_by_bound: int | None = None  # None: not counted, the search was cut short or the lattice is vast
+    pruned_by_failing: int | None = None
     proven: bool = True
     bound: float | None = None  # no node is better than this, when it is not proven
 
@@ -95,14 +95,6 @@ class _Probe:
     def done(self) -> bool:
         return self._low >= self._high
 
-    @property
-    def highest_failing(self) -> Node | None:
-        return self.chain[self._low - 1] if self._low else None
-
-    @property
-    def lowest_holding(self) -> Node | None:
-        return self.chain[self._high] if self._high < len(self.chain) else None
-
 
 class OptimalSearch:
     """The state of one search."""
@@ -125,7 +117,8 @@ class OptimalSearch:
     def run(self, known: list[Node]) -> Node | None:
         """The best node, or None when no node holds; `known` are nodes worth measuring first."""
         self._measure(known)
-        candidates = ascending(self.lattice, self.objective.bound)
+        self._descend()
+        candidates = ascending(self.lattice, self.objective.bound, self._failing_above)
         probes: list[_Probe] = []
         while probes := self._filled(probes, candidates):
             if self._out_of_time():
@@ -134,9 +127,16 @@ class OptimalSearch:
             self._measure([probe.middle for probe in probes])
             for probe in probes:
                 self._teach(probe)
-                self._remember(probe)
             probes = [probe for probe in probes if self._goes_on(probe)]
         return self._ended()
+
+    def _descend(self) -> None:
+        """From the best node downwards while that is better: a good answer early prunes most, and is there when
+        the search is cut short."""
+        loss = float("inf")
+        while (best := self.best.choice()) and self.best.loss < loss and not self._out_of_time():
+            loss = self.best.loss
+            self._measure([self.lattice.lowered(best.node, i) for i, level in enumerate(best.node) if level])
 
     def _filled(self, probes: list[_Probe], candidates: Iterator[tuple[float, Node]]) -> list[_Probe]:
         """The probes that go on, and new ones for the next candidates, as many as go into one statement."""
@@ -144,13 +144,9 @@ class OptimalSearch:
             bound, node = next(candidates, (float("inf"), self.lattice.top))
             if bound > _tied(self.best.loss) or bound == float("inf"):
                 break
-            if node in self.measured:
+            if node in self.measured or (self._too_costly(node) and not self._out_of_time()):
                 continue
-            if self._known_to_fail(node):
-                self.effort.pruned_by_failing += 1
-            elif self._too_costly(node):
-                continue
-            elif not self.monotone or self._known_to_hold(node):
+            if not self.monotone or self._known_to_hold(node):
                 probes.append(_Probe([node]))
             else:
                 probes.append(_Probe(self._chain(node)))
@@ -170,11 +166,9 @@ class OptimalSearch:
         """Whether a node holds its class rules within the budget, if that is known."""
         if node in self.measured:
             return self.measured[node].within(self.budget)
-        return False if self._known_to_fail(node) else True if self._known_to_hold(node) else None
+        return False if self._failing_above(node) else True if self._known_to_hold(node) else None
 
     def _goes_on(self, probe: _Probe) -> bool:
-        if probe.done and probe.node not in self.measured:
-            self.effort.pruned_by_failing += 1
         return not probe.done and not self._too_costly(probe.node)
 
     def _too_costly(self, node: Node) -> bool:
@@ -185,19 +179,21 @@ class OptimalSearch:
             failing_rows = max(above, default=0)
         return self.objective.bound(node, failing_rows) > _tied(self.best.loss)
 
-    def _remember(self, probe: _Probe) -> None:
-        """Where a chain fails all finer nodes do, and where it holds all more general ones."""
+    def _remember(self, node: Node, holds: bool) -> None:
+        """Where a node fails all finer ones do, and where it holds all more general ones."""
         if not self.monotone:
             return
-        if (highest := probe.highest_failing) is not None and not self._known_to_fail(highest):
-            self.failing = [known for known in self.failing if not nowhere_above(known, highest)] + [highest]
-        if (lowest := probe.lowest_holding) is not None and not self._known_to_hold(lowest):
-            self.holding = [known for known in self.holding if not nowhere_above(lowest, known)] + [lowest]
+        if not holds and self._failing_above(node) is None:
+            self.failing = [known for known in self.failing if not nowhere_above(known, node)] + [node]
+        if holds and not self._known_to_hold(node):
+            self.holding = [known for known in self.holding if not nowhere_above(node, known)] + [node]
 
     def _ended(self) -> Node | None:
-        choice = self.best.choice()
-        skipped = self.effort.nodes - self.effort.measured - self.effort.pruned_by_failing
-        self.effort.pruned_by_bound = max(0, skipped) if self.effort.proven else 0
+        choice, effort = self.best.choice(), self.effort
+        fail = self.lattice.count_below(self.failing) if effort.proven else None
+        if fail is not None:
+            effort.pruned_by_failing = fail - sum(1 for node in self.measured if self._failing_above(node))
+            effort.pruned_by_bound = effort.nodes - effort.measured - effort.pruned_by_failing
         return choice.node if choice else None
 
     def _room(self) -> int:
@@ -211,8 +207,9 @@ class OptimalSearch:
             self.effort.proven = False
         return not self.effort.proven
 
-    def _known_to_fail(self, node: Node) -> bool:
-        return any(nowhere_above(node, known) for known in self.failing)
+    def _failing_above(self, node: Node) -> Node | None:
+        """A node known to fail that is this one or more general: so this one fails, too."""
+        return next((known for known in self.failing if nowhere_above(node, known)), None)
 
     def _known_to_hold(self, node: Node) -> bool:
         """A finer node holds the class rules, so this one does; only its loss is not known."""
@@ -234,6 +231,8 @@ class OptimalSearch:
         surveyed = self.survey.measure(unknown) if unknown else []
         self.effort.measured += len(surveyed)
         self.measured |= {found.node: found for found in surveyed}
+        for found in surveyed:
+            self._remember(found.node, found.within(self.budget))
         bound, most = self.objective.bound, _tied(self.best.loss)
         good = [found for found in surveyed if bound(found.node, found.failing_rows) <= most]
         good = [found for found in good if self.survey.holds(found, self.budget)]
@@ -267,16 +266,25 @@ def is_monotone(measurer: Measurer, budget: int) -> bool:
     return budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
 
 
-def ascending(lattice: Lattice, bound: Callable[[Node], float]) -> Iterator[tuple[float, Node]]:
-    """All nodes by rising bound, ties in order, without enumerating the lattice first: each node is reached once."""
-    heap = [(bound(lattice.bottom), lattice.bottom, 0)]
+def ascending(
+    lattice: Lattice, bound: Callable[[Node], float], failing: Callable[[Node], Node | None] = lambda _: None
+) -> Iterator[tuple[float, Node]]:
+    """All nodes by rising bound, ties in order, without enumerating the lattice first.
+
+    `failing` names a more general node that is known to fail, and with it all nodes in between: these are passed over.
+    """
+    heap, reached = [(bound(lattice.bottom), lattice.bottom)], {lattice.bottom}
     while heap:
-        value, node, last = heapq.heappop(heap)
-        yield value, node
-        for index in range(last, len(node)):
-            if node[index] < lattice.heights[index]:
-                raised = lattice.raised(node, index)
-                heapq.heappush(heap, (bound(raised), raised, index))
+        value, node = heapq.heappop(heap)
+        if failing(node) is None:
+            yield value, node
+        # Every node above that is not below the failing one exceeds it in some column.
+        highest = failing(node) or node
+        for index, level in enumerate(highest):
+            raised = (*node[:index], level + 1, *node[index + 1 :])
+            if level < lattice.heights[index] and raised not in reached:
+                reached.add(raised)
+                heapq.heappush(heap, (bound(raised), raised))
 
 
 def _tied(loss: float) -> float:
