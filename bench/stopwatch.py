@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -16,13 +15,21 @@ _KILOBYTE = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
 
 def best(action: Callable[[], object], times: int) -> float:
     """The shortest of several runs, in seconds."""
-    found, spent, runs = math.inf, 0.0, 0
-    while runs < times or spent < _AT_LEAST:
-        start = time.perf_counter()
-        action()
-        seconds = time.perf_counter() - start
-        found, spent, runs = min(found, seconds), spent + seconds, runs + 1
-    return found
+    return least(lambda: seconds_of(action), times)
+
+
+def least(timed: Callable[[], float], times: int) -> float:
+    """The least of several times that something says it took."""
+    taken: list[float] = []
+    while len(taken) < times or sum(taken) < _AT_LEAST:
+        taken.append(timed())
+    return min(taken)
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,11 @@ class Census:
     def codes(self) -> list[str]:
         return [h.code(level) for h in self.hierarchies for level in range(h.height)]
 
+    @property
+    def others(self) -> list[str]:
+        """The columns of what is released beside the quasi-identifiers."""
+        return [f"s{values.index}" for values in self.sensitive] + [f"k{place}" for place in range(len(self.keep))]
+
     def keys(self, levels: tuple[int, ...]) -> list[str]:
         """The columns that tell the classes of a node apart; a column at its top tells nothing."""
         return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]

@@ -15,13 +15,13 @@ from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
-from duckanon.measure import Measurement
 from duckanon.policy import Policy
+from duckanon.recoding.labels import label_list
 from duckanon.result import Result, named_levels
 from duckanon.run import audit_release
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, plain
-from duckanon.utility import utility_of
+from duckanon.utility import Lost, lost_utility
 from duckanon.verify import Audit
 
 
@@ -39,7 +39,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         else:
             relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
         audited = audit_release(policy, relation, source, census, scratch)
-        utility = _utility(policy, census, node, audited, relation, scratch) if node is not None else None
+        utility = _utility(policy, census, node, audited, relation, scratch)
     finally:
         scratch.clear()
     return Result(
@@ -142,22 +142,43 @@ def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation) -> int | No
 
 
 def _utility(
-    policy: Policy, census: Census, node: Node, audited: Audit, relation: Relation, scratch: Scratch
-) -> dict[str, object]:
-    """What the release has lost, from the classes that it shows."""
+    policy: Policy, census: Census, node: Node | None, audited: Audit, relation: Relation, scratch: Scratch
+) -> dict[str, object] | None:
+    """What the release has lost, from the classes that it shows; None when it shows what is no label."""
     qi = [column(h.column.name) for h in census.hierarchies]
     classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
-    query = exp.select("c.x_ AS x").from_(classes.subquery("c"))
-    for hierarchy, level in zip(census.hierarchies, node, strict=True):
-        if 0 < level < hierarchy.height:
-            alias = f"m{hierarchy.index}"
-            label, code = column(f"label_{level}").as_("label"), column(f"code_{level}").as_("code")
-            known = exp.select(label, code).distinct().from_(hierarchy.mapping).subquery(alias)
-            on = exp.EQ(this=column(hierarchy.column.name, "c"), expression=column("label", alias))
-            shown = sql("COALESCE(:code, 0)", code=column("code", alias)).as_(hierarchy.code(level))
-            query = query.select(shown).join(known, on=on, join_type="left")
-    good = scratch.table("shown_classes", query, "the classes of the release")
-    ((squares,),) = scratch.engine.fetch(exp.select(sql("COALESCE(SUM(x * x), 0)")).from_(good))
-    suppressed = max(0, census.rows - audited.rows)
-    measured = Measurement(node, audited.classes, census.rows, 0, suppressed, int(squares), (), None)
-    return utility_of(policy, census, measured, good).as_json()
+    shown = scratch.table("shown_classes", classes, "the classes of the release")
+    ((squares,),) = scratch.engine.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
+    lost = [
+        _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies
+    ]
+    rows = min(audited.rows, census.rows)
+    known = [part for part in lost if part is not None]
+    if len(known) < len(lost):
+        return None
+    return lost_utility(policy, census, known, rows, audited.classes, int(squares)).as_json()
+
+
+def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Table) -> Lost | None:
+    """What a column has lost by its labels: those of one level or, for local recoding, the lowest that each is of."""
+    listed = exp.select("*").from_(label_list(hierarchy).subquery("l"))
+    if level is not None:
+        listed = listed.where(sql("level = :level", level=literal(level)))
+    first = sql("ROW_NUMBER() OVER (PARTITION BY label ORDER BY level)")
+    ranked = exp.select("*", first.as_("nth")).from_(listed.subquery("listed"))
+    lowest = exp.select("label", "level", "ncp", "loss").from_(ranked.subquery("ranked")).where("nth = 1")
+    label = text_of(column(hierarchy.column.name))
+    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label.copy())
+    query = exp.select(
+        sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"),
+        *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),
+    )
+    query = query.from_(counts.subquery("c")).join(lowest.subquery("m"), on=sql("c.label = m.label"), join_type="left")
+    ((strange, levels, ncp, loss),) = census.engine.fetch(query)
+    if strange:
+        return None
+    if level is not None:
+        # The loss of one node is that of its levels over all source rows; NULL is generalized with the others.
+        ((rows,),) = census.engine.fetch(exp.select(sql("COALESCE(SUM(x_), 0)")).from_(shown))
+        return Lost(float(rows) * level / hierarchy.height, float(ncp), hierarchy.levels[level].loss)
+    return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))

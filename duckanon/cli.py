@@ -120,7 +120,7 @@ def _hierarchy(options: argparse.Namespace) -> int:
         return GOOD
     policy = Policy.load(options.policy)
     with _open(policy, options.db, writable=False) as engine:
-        text, faults = show(policy, engine, options.column)
+        text, faults = show(policy, engine, options.column, options.csv)
     if text:
         _say(text)
     for fault in faults:
@@ -230,6 +230,7 @@ def _parser() -> argparse.ArgumentParser:
         "policy", nargs="?", metavar="POLICY", help="the policy file (none: list the ready-made ones)"
     )
     hierarchy.add_argument("column", nargs="?", metavar="COLUMN", help="only this quasi-identifier")
+    hierarchy.add_argument("--csv", action="store_true", help="print the column's hierarchy as a hierarchy file")
     hierarchy.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
     metrics = _add(
         commands,

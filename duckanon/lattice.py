@@ -56,7 +56,7 @@ class Lattice:
         """Too many nodes to count subsets of them."""
         return self.size > 1_000_000
 
-    def count_below(self, nodes: list[Node]) -> int | None:
+    def count_below(self, nodes: Iterable[Node]) -> int | None:
         """How many nodes are nowhere above one of these; None in a vast lattice."""
         return None if self.is_vast else _count_below(_highest(nodes))
 

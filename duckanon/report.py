@@ -18,6 +18,8 @@ def summary(result: Result) -> str:
         lines += ["", *_rows(result)]
         if result.levels:
             lines += ["", *_levels(result)]
+        if result.classes_by_levels:
+            lines += ["", *_levels_in_use(result.classes_by_levels, result.heights)]
     if result.constraints:
         title = "constraint" if result.status != "infeasible" else "with everything generalized"
         lines += ["", *_constraints(result.constraints, title)]
@@ -25,7 +27,7 @@ def summary(result: Result) -> str:
         lines += ["", *_risk(result)]
     if result.effort:
         lines += ["", _effort(result.effort)]
-    if result.utility and result.levels:
+    if result.utility and (result.levels or result.classes_by_levels):
         lines += ["", _utility(result.utility)]
     lines += [f"warning: {warning}" for warning in result.warnings]
     return "\n".join(lines)
@@ -59,6 +61,18 @@ def _levels(result: Result) -> list[str]:
         f"  {name:<{width}}  level {level} of {result.heights[name]}  {result.descriptions.get(name, '')}".rstrip()
         for name, level in result.levels.items()
     ]
+
+
+def _levels_in_use(combinations: list[dict[str, Any]], heights: dict[str, int]) -> list[str]:
+    """Of a local recoding: how many rows of each quasi-identifier are released at each level."""
+    rows = sum(part["rows"] for part in combinations)
+    width = max(map(len, heights))
+    lines = [f"  every class at its own levels: {len(combinations):,} combinations of levels"]
+    for name, height in heights.items():
+        shares = [sum(part["rows"] for part in combinations if part["levels"][name] == at) for at in range(height + 1)]
+        said = ", ".join(f"level {at} {share / rows:.0%}" for at, share in enumerate(shares) if share)
+        lines.append(f"  {name:<{width}}  {said}")
+    return lines
 
 
 def _constraints(findings: tuple[Finding, ...], title: str) -> list[str]:

@@ -34,6 +34,7 @@ class Result:
     before: dict[str, Any] | None = None  # risk of the source as it is
     descriptions: dict[str, str] = field(default_factory=dict)  # what each level does, in words
     dry_run: bool = False
+    classes_by_levels: list[dict[str, Any]] | None = None  # of local recoding: the combinations of levels in use
     effort: dict[str, Any] | None = None  # of the optimal search: nodes there were, measured, pruned
 
     @property
@@ -53,6 +54,8 @@ class Result:
             "privacy": self.privacy,
             "utility": self.utility,
         }
+        if self.classes_by_levels is not None:
+            document["classes_by_levels"] = self.classes_by_levels
         if self.path is not None:
             document |= {
                 "path": list(self.path),

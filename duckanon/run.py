@@ -13,19 +13,16 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, released_value, take_census
 from duckanon.engine import Engine, Relation
-from duckanon.expressions import column, sql
 from duckanon.lattice import Node
-from duckanon.measure import Measurement, Measurer
+from duckanon.measure import Measurer
 from duckanon.policy import Policy
-from duckanon.release import Labels, as_they_are, released_rows
+from duckanon.recoding import Found, Recoding, find_recoding
+from duckanon.release import Labels, as_they_are
 from duckanon.release.targets import FileTarget, RelationTarget, Target, mark_of, open_target
-from duckanon.release.view import guarded_view
-from duckanon.result import Result, named_levels, step_json
+from duckanon.result import Result, step_json
 from duckanon.scratch import Scratch
-from duckanon.search import Found, search
 from duckanon.source import BoundSource, bind_source, define_source, plain
 from duckanon.survey import Surveyed
-from duckanon.utility import utility_of
 from duckanon.verify import Audit, Audited, audit
 from duckanon.version import VERSION
 
@@ -84,25 +81,24 @@ class Run:
         if reasons:
             return self.infeasible(census, None, tuple(reasons))
         with self.timed("search", "searching"):
-            measurer = Measurer(policy, census)
-            found = search(policy, census, measurer, self.seen)
-        if found.answer is None:
+            found = find_recoding(policy, census, Measurer(policy, census), self.seen)
+        recoding = found.recoding
+        if recoding is None:
             return self.infeasible(census, found, tuple(_why(found, policy.budget(census.rows))))
         with self.timed("release", "releasing"):
-            good = good_classes(measurer, found.answer.node, self.scratch)
-            self.mark = mark_of(policy, VERSION, named_levels(census.hierarchies, found.answer.node))
-            query = self.release_query(census, found.answer, good, source)
+            self.mark = mark_of(policy, VERSION, recoding.levels)
+            query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying"):
             audited = audit_release(policy, released, source, census, self.scratch)
-        return self.finished(census, found, found.answer, audited, good, dry_run)
+        return self.finished(census, found, recoding, audited, dry_run)
 
     def seen(self, node: Node, failing_rows: int) -> None:
         self.progress(f"searching: levels {node}, {failing_rows:,} rows fail")
 
-    def release_query(self, census: Census, answer: Measurement, good: exp.Table, source: BoundSource) -> exp.Query:
+    def release_query(self, recoding: Recoding, source: BoundSource) -> exp.Query:
         if self.policy.release.kind != "view":
-            return released_rows(census, answer.node, good, source, self.labels())
+            return recoding.query(source, self.labels())
         rows, keep = source.table, lambda thing, query: self.scratch.table(thing, query, "kept for the view")
         if isinstance(self.target, RelationTarget):
             self.target.clear_kept()
@@ -112,7 +108,7 @@ class Run:
                 kept = define_source(self.policy, self.scratch, persistent=name)
                 self.engine.comment(kept, self.mark)
                 rows = kept.table
-        return guarded_view(self.policy, census, answer.node, source, rows, keep)
+        return recoding.view(source, rows, keep)
 
     def labels(self) -> Labels:
         """Parquet has dictionaries of its own; any other release is written from the labels as they are."""
@@ -126,29 +122,26 @@ class Run:
         yield
         self.seconds[part] = round(time.perf_counter() - start, 4)
 
-    def finished(
-        self, census: Census, found: Found, answer: Measurement, audited: Audit, good: exp.Table, dry_run: bool
-    ) -> Result:
+    def finished(self, census: Census, found: Found, recoding: Recoding, audited: Audit, dry_run: bool) -> Result:
         policy, holds = self.policy, audited.holds
         suppressed = census.rows - audited.rows
         # The search and the release must tell the same story, whatever the constraints say.
-        agree = audited.rows == answer.released_rows and audited.classes == answer.released_classes and suppressed >= 0
+        agree = audited.rows == recoding.rows and audited.classes == recoding.classes and suppressed >= 0
         reasons = () if agree else ("the release does not hold the rows that the search chose",)
         return self.result(
             "violated" if not (holds and agree) else "holds" if dry_run else "released",
             census,
             found,
-            levels=named_levels(census.hierarchies, answer.node),
+            levels=recoding.levels,
+            classes_by_levels=recoding.classes_by_levels(),
             rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed},
             classes=audited.classes,
             constraints=audited.findings,
             privacy=audited.privacy,
-            utility=utility_of(policy, census, answer, good).as_json(),
+            utility=recoding.utility(),
             release={"kind": policy.release.kind, "to": policy.release.to},
             reasons=reasons,
-            descriptions={
-                h.column.name: h.describe(level) for h, level in zip(census.hierarchies, answer.node, strict=True)
-            },
+            descriptions=recoding.described(),
             dry_run=dry_run,
         )
 
@@ -181,14 +174,6 @@ class Run:
             effort=found.effort if found else None,
             **known,
         )
-
-
-def good_classes(measurer: Measurer, node: Node, scratch: Scratch) -> exp.Table:
-    """The classes of a node that do not fail: their keys and sizes."""
-    classes = measurer.classes(node).subquery("classes")
-    names = [column(name) for name in (*measurer.census.keys(node), "x")]
-    query = exp.select(*names).from_(classes).where(sql("NOT failing"))
-    return scratch.table("good", query, "the classes that hold")
 
 
 def audit_release(policy: Policy, released: Relation, source: BoundSource, census: Census, scratch: Scratch) -> Audit:

@@ -13,10 +13,9 @@ from duckanon.lattice import Node
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.portable import DIALECTS
-from duckanon.release import released_rows
-from duckanon.release.view import guarded_view
+from duckanon.recoding.full_domain import FullDomain
+from duckanon.release import as_they_are
 from duckanon.result import named_levels
-from duckanon.run import good_classes
 from duckanon.scratch import Scratch
 from duckanon.search import search
 from duckanon.source import BoundSource, bind_source
@@ -84,14 +83,11 @@ def _node_statements(
     engine = scratch.engine
     start = len(engine.trace)
     scratch.view("level", _level_view(census, node), "the level view over the census")
-    measurer.measure(node)
-    good = good_classes(measurer, node, scratch)
-    rows = released_rows(census, node, good, source)
+    recoding = FullDomain(policy, measurer, measurer.measure(node))
+    rows = recoding.query(source, as_they_are)
     statements = [*engine.trace[start:], ("the released rows, from the census", rows)]
     start = len(engine.trace)
-    guarded = guarded_view(
-        policy, census, node, source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view")
-    )
+    guarded = recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
     return [*statements, *engine.trace[start:], ("the level view over the source, guarding itself", guarded)]
 
 

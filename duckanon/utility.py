@@ -30,26 +30,47 @@ class Utility:
         return asdict(self)
 
 
-def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.Expr) -> Utility:
-    """The utility of a node once its failing rows are suppressed; `good` holds the keys and size x of its classes."""
-    node, rows = measured.node, census.rows
-    suppressed, released = measured.failing_rows, measured.released_rows
-    cells = rows * len(census.hierarchies)
-    pairs = list(zip(census.hierarchies, node, strict=True))
-    generalized = released * sum(level / h.height for h, level in pairs) + suppressed * len(pairs)
-    covered = [_ncp(census, h, level, good, released) + suppressed for h, level in pairs]
-    weights = [h.importance for h, _ in pairs]
+@dataclass(frozen=True)
+class Lost:
+    """What one quasi-identifier has lost, summed over the released rows (`loss`: see `utility_of`)."""
+
+    height: float  # level / height of the hierarchy
+    ncp: float
+    loss: float  # (ContainNum − 1) / NUM
+
+
+def lost_utility(policy: Policy, census: Census, lost: list[Lost], rows: int, classes: int, squares: int) -> Utility:
+    """The utility of a release of so many rows and classes; `squares` is the sum of the squared class sizes."""
+    suppressed = census.rows - rows
+    cells = census.rows * len(lost)
+    covered = [part.ncp + suppressed for part in lost]
+    weights = [h.importance for h in census.hierarchies]
     weighted = sum(weight * cost for weight, cost in zip(weights, covered, strict=True))
-    average = released / measured.released_classes if measured.released_classes else None
+    average = rows / classes if classes else None
     return Utility(
-        precision=1 - generalized / cells,
+        precision=1 - (sum(part.height for part in lost) + suppressed * len(lost)) / cells,
         ncp=sum(covered) / cells,
-        weighted_ncp=weighted / (rows * sum(weights)),
-        discernibility=measured.squares + suppressed * rows,
+        weighted_ncp=weighted / (census.rows * sum(weights)),
+        discernibility=squares + suppressed * census.rows,
         average_class_size=average,
         normalized_class_size=average / policy.k if average is not None else None,
-        loss=sum(weight(h, policy.search.weighting) * h.levels[level].loss for h, level in pairs),
+        loss=sum(
+            weight(h, policy.search.weighting) * part.loss for h, part in zip(census.hierarchies, lost, strict=True)
+        ),
     )
+
+
+def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.Expr) -> Utility:
+    """The utility of a node once its failing rows are suppressed; `good` holds the keys and size x of its classes.
+
+    Its loss is that of its levels over all source rows, whatever is suppressed.
+    """
+    rows = measured.released_rows
+    lost = [
+        Lost(rows * level / h.height, _ncp(census, h, level, good, rows), h.levels[level].loss)
+        for h, level in zip(census.hierarchies, measured.node, strict=True)
+    ]
+    return lost_utility(policy, census, lost, rows, measured.released_classes, measured.squares)
 
 
 def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, released: int) -> float:

@@ -917,3 +917,45 @@ ORDER BY place;
 
 COMMENT ON MACRO TABLE duckanon.utility IS
     'What a release keeps of its source, one row per measure: measure, column, source, release, ratio.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- roll_up(tbl, col, hierarchy, level): a column whose values are of several levels, brought to one.
+--   col        the column; in a locally recoded release it holds labels of several levels of its hierarchy
+--   hierarchy  a table or view with that hierarchy: level_0, level_1, … (a hierarchy file, or what
+--              `duckanon hierarchy POLICY COLUMN --csv` prints)
+--   level      the level to bring it to: 0, 1, …
+--   Output  all columns of tbl; rolled_up: the label of that level which contains the row's value, '*' where the row
+--           is released at a higher level and so belongs to none. In no particular order.
+--   NULL    stays NULL. A value that is in no level of the hierarchy, or below two labels of the level, is an error.
+CREATE OR REPLACE MACRO duckanon.roll_up(tbl, col, hierarchy, level) AS TABLE
+WITH duckanon_steps AS (
+    UNPIVOT (
+        SELECT COLUMNS(['level_' || level])::VARCHAR AS duckanon_above, COLUMNS('^level_[0-9]+$')::VARCHAR
+        FROM query_table(CASE
+            WHEN typeof(level) <> 'INTEGER' OR level < 0 OR level IS NULL
+                THEN error('duckanon.roll_up: level must be a whole number, 0 or more')
+            ELSE hierarchy END)
+    ) ON COLUMNS('^level_[0-9]+$') INTO NAME duckanon_at VALUE duckanon_label
+), duckanon_labels AS (
+    SELECT
+        duckanon_label,
+        count(DISTINCT duckanon_above) FILTER (substr(duckanon_at, 7)::INTEGER <= level) AS duckanon_ancestors,
+        min(duckanon_above) FILTER (substr(duckanon_at, 7)::INTEGER <= level) AS duckanon_ancestor
+    FROM duckanon_steps
+    GROUP BY duckanon_label
+), duckanon_rows AS (
+    SELECT *, COLUMNS([col])::VARCHAR AS duckanon_shown FROM query_table(tbl)
+)
+SELECT
+    duckanon_rows.* EXCLUDE (duckanon_shown),
+    CASE
+        WHEN duckanon_shown IS NULL THEN NULL
+        WHEN duckanon_label IS NULL THEN error('duckanon.roll_up: the hierarchy does not know every value of ' || col)
+        WHEN duckanon_ancestors > 1
+            THEN error('duckanon.roll_up: a value of ' || col || ' lies below two labels of level ' || level)
+        ELSE coalesce(duckanon_ancestor, '*')
+    END AS rolled_up
+FROM duckanon_rows LEFT JOIN duckanon_labels ON duckanon_shown = duckanon_label;
+
+COMMENT ON MACRO TABLE duckanon.roll_up IS
+    'A column with values of several levels of a hierarchy, brought to one: the columns of the table, rolled_up.';

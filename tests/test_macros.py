@@ -41,6 +41,7 @@ CONTRACT = {
     "alpha_violations": ("tbl", "qi", "sensitive", "alpha"),
     "distinction": ("tbl", "columns"),
     "utility": ("source", "release", "qi"),
+    "roll_up": ("tbl", "col", "hierarchy", "level"),
 }
 OUTPUT = {
     "classes": ["a", "b", "class_size"],
@@ -63,6 +64,7 @@ OUTPUT = {
     "alpha_violations": ["a", "b", "class_size", "highest_frequency"],
     "distinction": ["columns", "distinct_values", "unique_rows", "unique_share"],
     "utility": ["measure", "column", "source", "release", "ratio"],
+    "roll_up": ["a", "b", "s", "rolled_up"],
 }
 OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "k_violations"]
 OF_VALUES = [name for name, parameters in CONTRACT.items() if "sensitive" in parameters]
@@ -665,6 +667,46 @@ def test_counts_are_bigint(db: Database) -> None:
             assert kind in ("BIGINT", "DOUBLE") or name in ("a", "b"), (macro, name)
 
 
+# Rolling up ---------------------------------------------------------------------------------------
+
+
+def test_a_column_of_several_levels_is_rolled_up(db: Database) -> None:
+    db.sql("CREATE TABLE h AS FROM (VALUES ('1', 'a', 'x', '*'), ('2', 'a', 'x', '*'), ('3', 'b', 'x', '*')) AS h "
+           "(level_0, level_1, level_2, level_3)")  # fmt: skip
+    db.sql(
+        "CREATE TABLE t AS FROM (VALUES ('1', 1), ('a', 2), ('*', 3), ('3', 4), (NULL, 5), ('x', 6)) AS t (\"a b\", s)"
+    )
+    expected = {
+        0: ["1", "*", "*", "3", None, "*"],
+        1: ["a", "a", "*", "b", None, "*"],
+        2: ["x", "x", "*", "x", None, "x"],
+    }
+    for level, labels in expected.items():
+        assert db.sql(f"SELECT rolled_up FROM duckanon.roll_up('t', 'a b', 'h', {level}) ORDER BY s") == [
+            (label,) for label in labels
+        ]
+
+
+def test_what_cannot_be_rolled_up_is_an_error(db: Database) -> None:
+    db.sql(
+        "CREATE TABLE h AS FROM (VALUES ('1', 'a', '*'), ('2', 'b', '*'), ('a', 'b', '*')) "
+        "AS h (level_0, level_1, level_2)"
+    )
+    db.sql("CREATE TABLE t AS SELECT '1' AS a UNION ALL SELECT '9'")
+    db.sql("CREATE TABLE twice AS SELECT 'a' AS a")
+    for call, message in {
+        "'t', 'a', 'h', 1": "does not know every value of a",
+        "'twice', 'a', 'h', 1": "lies below two labels of level 1",
+        "'t', 'a', 'h', 3": "level_3",
+        "'t', 'a', 'h', -1": "level must be",
+        "'t', 'b', 'h', 1": "was selected but was not found",
+        "'t', ['a'], 'h', 1": "COLUMNS expects",
+        "'nowhere', 'a', 'h', 1": "nowhere",
+    }.items():
+        with pytest.raises(duckdb.Error, match=message):
+            db.sql(f"FROM duckanon.roll_up({call})")
+
+
 # Names, types and errors --------------------------------------------------------------------------
 
 HOSTILE = ["select", "a b", "ünï", 'we"ird', "a.b", "it's", "new\nline", "back\\1slash", "q_x", "*", "%"]
@@ -808,7 +850,7 @@ SENSITIVE = {
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["rows", "empty"])
-@pytest.mark.parametrize("macro", [name for name in CONTRACT if name != "utility"])
+@pytest.mark.parametrize("macro", [name for name in CONTRACT if name not in ("utility", "roll_up")])
 def test_wrong_arguments_are_errors(db: Database, macro: str, empty: bool) -> None:
     """Never a number: whether or not the table has rows."""
     db.sql(f"CREATE TABLE t AS SELECT 1 AS a, 's' AS s, 2 AS v WHERE {not empty}")
@@ -866,11 +908,13 @@ def test_contract(db: Database) -> None:
     found = db.sql("SELECT function_name, parameters, comment FROM duckdb_functions() WHERE schema_name = 'duckanon'")
     assert {name: tuple(parameters) for name, parameters, _ in found} == CONTRACT
     for name, _, comment in found:
-        assert all(column in comment for column in OUTPUT[name] if column not in ("a", "b")), name
+        assert all(column in comment for column in OUTPUT[name] if column not in ("a", "b", "s")), name
     db.sql("CREATE TABLE t AS SELECT 1 AS a, 2 AS b, 3 AS s")
+    db.sql("CREATE TABLE h AS SELECT '1' AS level_0, '*' AS level_1")
     for macro, columns in OUTPUT.items():
         call = f"'t', ['a', 'b']{', ' + repr('s') if macro in OF_VALUES else ''}{BEYOND_QI.get(macro, '')}"
-        arguments = {"utility": "'t', 't', ['a', 'b']", "distinction": "'t', ['a']"}.get(macro, call)
+        others = {"utility": "'t', 't', ['a', 'b']", "distinction": "'t', ['a']", "roll_up": "'t', 'a', 'h', 1"}
+        arguments = others.get(macro, call)
         assert db.columns(f"FROM duckanon.{macro}({arguments})") == columns, macro
 
 
@@ -898,7 +942,7 @@ def test_macros_work_from_an_attached_catalog(db: Database, tmp_path: Path) -> N
         connection.execute("USE m1")
         connection.execute(MACROS.read_text(encoding="utf-8"))
         connection.execute("USE warehouse")
-        for macro in CONTRACT:
+        for macro in [name for name in CONTRACT if name != "roll_up"]:
             rest = (", 's'" if macro in OF_VALUES else "") + BEYOND_QI.get(macro, "")
             call = f"{macro}('t', {repr('t') + ', ' if macro == 'utility' else ''}['a', 'b']{rest})"
             expected = sorted(db.sql(f"FROM duckanon.{call}"), key=repr)
@@ -929,7 +973,7 @@ def test_command_line_shell() -> None:
     setup = "SELECT i % 3 AS a, i % 2 AS b, 'v' || (i * i) % 7 AS s, i % 5 AS v FROM range(60) AS r (i)"
     arguments = {"utility": "'t', 't', ['a', 'b']", "distinction": "'t', ['a', 'b', 's']"}
     calls = []
-    for macro in CONTRACT:
+    for macro in [name for name in CONTRACT if name != "roll_up"]:
         sensitive = (", 'v'" if macro == "proximity" else ", 's'") if macro in OF_VALUES else ""
         call = arguments.get(macro, f"'t', ['a', 'b']{sensitive}{BEYOND_QI.get(macro, '')}")
         calls.append(f"FROM duckanon.{macro}({call}) ORDER BY ALL")

@@ -18,12 +18,11 @@ from duckanon.engine.duckdb import DuckDB
 from duckanon.lattice import Lattice, nowhere_above
 from duckanon.measure import Measurement, Measurer
 from duckanon.objective import TIE
-from duckanon.run import good_classes
+from duckanon.recoding.full_domain import FullDomain
 from duckanon.scratch import Scratch
 from duckanon.search.optimal import ascending
 from duckanon.source import bind_source
 from duckanon.survey import Survey, aggregates
-from duckanon.utility import utility_of
 from tests.conftest import ADULT, PEOPLE, Command, Folder
 from tests.test_adult import QI, adult
 from tests.test_properties import examples
@@ -81,15 +80,15 @@ def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[
         measured = measurer.measure(node, budget)
         if not measured.holds(budget):
             continue
-        good = good_classes(measurer, node, scratch)
-        utility = utility_of(wanted, census, measured, good)
-        scratch.drop(good)
+        recoding = FullDomain(wanted, measurer, measured)
+        utility = recoding.utility()
+        scratch.drop(recoding.good)
         losses = {
-            "discernibility": float(utility.discernibility),
+            "discernibility": float(utility["discernibility"]),
             "precision": _weighted(
                 weights, [lv / h.height for h, lv in zip(census.hierarchies, node, strict=True)], measured
             ),
-            "ncp": utility.weighted_ncp,
+            "ncp": utility["weighted_ncp"],
         }
         found.append((losses[wanted.search.loss], measured.failing_rows, node))
     scratch.clear()

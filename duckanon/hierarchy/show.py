@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 
 from sqlglot import exp
 
@@ -20,8 +21,10 @@ from duckanon.source import bind_source
 _EXAMPLES = 3
 
 
-def show(policy: Policy, engine: Engine, only: str | None) -> tuple[str, list[Fault]]:
+def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False) -> tuple[str, list[Fault]]:
     """Every hierarchy of the policy (or that of one column) as text, and what is wrong with any of them."""
+    if as_csv and only is None:
+        raise PolicyError([Fault("--csv", "needs a column: a file holds one hierarchy", "name the quasi-identifier")])
     scratch = Scratch(engine)
     texts: list[str] = []
     faults: list[Fault] = []
@@ -37,13 +40,25 @@ def show(policy: Policy, engine: Engine, only: str | None) -> tuple[str, list[Fa
             table = scratch.table("tuples", counted, f"values of {pair[1].name}")
             ((rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
             try:
-                texts.append(_text(build_hierarchies([pair], table, rows, scratch)[0], engine, policy.k))
+                hierarchy = build_hierarchies([pair], table, rows, scratch)[0]
+                texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, engine, policy.k))
             except HierarchyError as error:
                 faults += error.faults
             scratch.clear(keep=("source",))
     finally:
         scratch.clear()
     return "\n\n".join(texts), faults
+
+
+def _csv(hierarchy: Hierarchy, engine: Engine) -> str:
+    """The hierarchy in the form of a hierarchy file: one line per value of the source, with its labels."""
+    labels = [text_of(column("value")), *(column(f"label_{level}") for level in range(1, hierarchy.height))]
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow([f"level_{level}" for level in range(hierarchy.height + 1)])
+    for row in engine.fetch(exp.select(*labels).from_(hierarchy.mapping).order_by("code_0")):
+        writer.writerow([*row, hierarchy.top])
+    return written.getvalue().rstrip("\n")
 
 
 def _text(hierarchy: Hierarchy, engine: Engine, k: int) -> str:

@@ -131,6 +131,7 @@ class Search:
     weighting: str = "importance"
     time_limit: float | None = None  # seconds, for optimal
     nodes: int | None = None  # nodes measured at most, for optimal
+    beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,9 @@ from duckanon.policy import (
 from duckanon.policy.reader import Section, is_number, number, one_of, shown, text, texts, whole
 from duckanon.policy.sensitive import read_sensitive
 
-METHODS = ("greedy", "optimal", "datafly")
+FULL_DOMAIN = ("greedy", "optimal", "datafly")
+LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
+METHODS = (*FULL_DOMAIN, *LOCAL)
 LOSSES = ("ncp", "precision", "discernibility")
 # Which calendar unit nests in which: a week lies in no month.
 NESTS_IN = {
@@ -190,8 +192,9 @@ def _search(section: Section) -> Search:
     weighting = section.get("weighting", one_of("importance", "printed"), "importance")
     time_limit = section.get("time_limit", number(above=0))
     nodes = section.get("nodes", whole(1))
+    beta = section.get("beta", number(least=0), 0)
     section.finish()
-    return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes)
+    return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes, float(beta))
 
 
 def _release(section: Section) -> Release:

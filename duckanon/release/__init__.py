@@ -1,15 +1,14 @@
-"""The chosen node as the rows that are released."""
+"""The recoded cells of the census as the rows that are released."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from duckanon.census import Census
-from duckanon.expressions import column, literal, same, sql
-from duckanon.hierarchy import Hierarchy
-from duckanon.lattice import Node
+from duckanon.expressions import column, literal, sql
 from duckanon.source import BoundSource
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
@@ -23,38 +22,47 @@ def as_they_are(_: str, query: exp.Query) -> exp.Expr:
     return query.subquery()
 
 
+@dataclass(frozen=True)
+class Shown:
+    """How a quasi-identifier is shown: the column of the cells that has its codes, and the labels (code, label) of
+    these. None: everything is generalized to the top."""
+
+    code: str | None
+    labels: exp.Query | None
+
+
 def released_rows(
-    census: Census, node: Node, good: exp.Table, source: BoundSource, labels: Labels = as_they_are
+    census: Census, cells: exp.Query, shown: list[Shown], source: BoundSource, labels: Labels = as_they_are
 ) -> exp.Select:
-    """The released rows, from the census: its cells in classes of `good`, labelled, sorted and repeated n times.
+    """The released rows, from the released cells of the census: labelled, sorted and repeated n times.
 
     The order is that of the released values themselves, so nothing of the source's order remains, and the same
     input gives the same output whatever the number of threads.
     """
-    cells, order = _cells(census, node, good)
     named: dict[str, exp.Expr] = {}
     labelled = exp.select().from_(cells.subquery("c"))
-    for hierarchy, level in zip(census.hierarchies, node, strict=True):
-        alias = f"l{hierarchy.index}"
-        if level == hierarchy.height:
+    for hierarchy, part in zip(census.hierarchies, shown, strict=True):
+        if part.code is None or part.labels is None:
             named[hierarchy.column.name] = literal(hierarchy.top)
             continue
-        named[hierarchy.column.name] = column("label", alias)
-        on = exp.EQ(this=column(hierarchy.code(level), "c"), expression=column("code", alias))
-        known = labels(f"labels_{hierarchy.index}", _labels(hierarchy, level))
-        labelled = labelled.join(exp.alias_(known, alias, table=True), on=on, join_type="left")
+        known = labels(f"labels_{hierarchy.index}", part.labels)
+        labelled, named[hierarchy.column.name] = _labelled(labelled, part.code, known, f"l{hierarchy.index}")
     for values in census.sensitive:
-        alias = f"v{values.index}"
-        named[values.column.name] = column("label", alias)
-        on = exp.EQ(this=column(f"s{values.index}", "c"), expression=column("code", alias))
         known = labels(f"values_{values.index}", exp.select("code", column("value").as_("label")).from_(values.table))
-        labelled = labelled.join(exp.alias_(known, alias, table=True), on=on, join_type="left")
+        code, alias = f"s{values.index}", f"v{values.index}"
+        labelled, named[values.column.name] = _labelled(labelled, code, known, alias)
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
     labelled = labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
+    order = [part.code for part in shown if part.code is not None] + census.others
     labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
     return exp.select(*outputs).from_(_repeated(labelled).subquery("copies"))
+
+
+def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tuple[exp.Select, exp.Expr]:
+    on = exp.EQ(this=column(code, "c"), expression=column("code", alias))
+    return query.join(exp.alias_(labels, alias, table=True), on=on, join_type="left"), column("label", alias)
 
 
 def _repeated(cells: exp.Select) -> exp.Select:
@@ -64,23 +72,3 @@ def _repeated(cells: exp.Select) -> exp.Select:
     parts = exp.select("*", lists.as_("part")).from_(cells.subquery("cells"))
     copies = sql("UNNEST(RANGE(CAST(LEAST(:longest, n - part * :longest) AS BIGINT)))", longest=longest)
     return exp.select("*", copies.as_("copy")).from_(parts.subquery("parts"))
-
-
-def _cells(census: Census, node: Node, good: exp.Table) -> tuple[exp.Select, list[str]]:
-    """Distinct released rows as codes, with their number; and the columns that tell them apart."""
-    keys = census.keys(node)
-    others = [f"s{values.index}" for values in census.sensitive] + [f"k{i}" for i in range(len(census.keep))]
-    columns = [column(name, "c") for name in (*keys, *others)]
-    cells = (
-        exp.select(*columns, sql("SUM(c.n)").as_("n"))
-        .from_(exp.alias_(census.table, "c", table=True))
-        .join(exp.alias_(good, "g", table=True), on=same(keys, "c", "g", nulls=False))
-    )
-    return (cells.group_by(*columns) if columns else cells), [*keys, *others]
-
-
-def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:
-    """code and label of one level; at level 0 the label is the value itself, in its own type."""
-    label = column("value") if level == 0 else column(f"label_{level}")
-    code = column(f"code_{level}")
-    return exp.select(code.as_("code"), label.as_("label")).distinct().from_(hierarchy.mapping)

@@ -47,7 +47,7 @@ def open_target(policy: Policy, engine: Engine, replace: bool, dry_run: bool) ->
     return DryTarget(target, policy) if dry_run else target
 
 
-def mark_of(policy: Policy, version: str, levels: dict[str, int]) -> str:
+def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:
     """What a release says of itself, so that the next run knows whose it is."""
     return json.dumps({"duckanon": version, "policy": policy.name, "k": policy.k, "levels": levels}, ensure_ascii=False)
 

@@ -20,15 +20,14 @@ Keeper = Callable[[str, exp.Query], exp.Table]
 
 
 def guarded_view(
-    policy: Policy, census: Census, node: Node, source: BoundSource, rows: exp.Table, keep: Keeper
+    policy: Policy, census: Census, generalized: exp.Select, keys: list[str], source: BoundSource, rows: exp.Table
 ) -> exp.Select:
-    """The level view over the source `rows`, with the class-level constraints of the policy inside it.
+    """The generalized source `rows` (g0 … labels, s0 …, k0 …, n) with the class-level constraints of the policy inside.
+    `keys` are the labels that tell classes apart.
 
     Rows whose value the hierarchy does not know are not shown. ALP and DIF belong to the whole table and were
     checked when the view was made; they are not part of the guard.
     """
-    generalized = _generalized(census, node, source, rows, keep)
-    keys = [f"g{h.index}" for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
     judged = [
         Judged(values.index, exp.to_table(f"d{values.index}"), "value", rules)
         for values in census.sensitive
@@ -57,18 +56,20 @@ def guarded_view(
     return shown
 
 
-def _generalized(census: Census, node: Node, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-    """g0 … labels, s0 … sensitive values, k0 … kept columns, n = 1: one row per source row."""
+def generalized_by_level(census: Census, node: Node, rows: exp.Table, keep: Keeper) -> exp.Select:
+    """Every row of the source at the levels of one node."""
     query = exp.select().from_(exp.alias_(rows.copy(), "s", table=True))
     for hierarchy, level in zip(census.hierarchies, node, strict=True):
         raw = plain(hierarchy.column, "s")
         query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
-    for values in census.sensitive:
-        value = released_value(values.wanted, plain(values.column, "s"))
-        query = query.select(value.as_(f"s{values.index}"))
-    kept = [plain(kept, "s").as_(f"k{place}") for place, kept in enumerate(census.keep)]
-    return query.select(*kept, sql("1").as_("n"))
+    return query.select(*shown_as_they_are(census), sql("1").as_("n"))
+
+
+def shown_as_they_are(census: Census) -> list[exp.Expr]:
+    """s0 … and k0 …, of a row `s` of the source."""
+    values = [released_value(v.wanted, plain(v.column, "s")).as_(f"s{v.index}") for v in census.sensitive]
+    return [*values, *(plain(kept, "s").as_(f"k{place}") for place, kept in enumerate(census.keep))]
 
 
 def _labelled(

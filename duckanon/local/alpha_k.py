@@ -1,0 +1,19 @@
+"""(α, k)-clustering, han fig. 1: classes too small, or with a value too frequent, merge with their nearest."""
+
+from __future__ import annotations
+
+from duckanon.census import Census
+from duckanon.local import Placement
+from duckanon.local.clusters import Clusters
+from duckanon.local.rounds import Rounds
+from duckanon.measure import Measurer
+from duckanon.policy import Policy
+from duckanon.search import Seen
+
+
+def alpha_k_clustering(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Placement | None:
+    """First k and the frequencies, as the paper has it; then whatever else the policy asks of a class."""
+    clusters = Clusters(policy, census, measurer)
+    rounds = Rounds(clusters, policy.budget(census.rows), seen)
+    rounds.settle(fully=False)
+    return rounds.placement()

@@ -1,0 +1,43 @@
+"""How far apart two classes are: han's weighted hierarchical distance (eq. 2, 7), as SQL over whole numbers."""
+
+from __future__ import annotations
+
+from duckanon.hierarchy import Hierarchy
+
+# Costs are whole millionths, so that equal distances are equal whatever order they were added in.
+UNIT = 1_000_000
+
+
+def distances_from_raw(height: int, beta: float) -> list[float]:
+    """WHD from the raw value to each level, han eq. 2. The step up from level l has the weight 1/(height - l)^β."""
+    weights = [(height - level) ** -beta for level in range(height)]
+    return [sum(weights[:level]) / sum(weights) for level in range(height + 1)]
+
+
+def level_costs(hierarchy: Hierarchy, beta: float) -> list[int]:
+    """What a cell costs at each level; an important column costs more, so that it is generalized less."""
+    return [round(UNIT * hierarchy.importance * share) for share in distances_from_raw(hierarchy.height, beta)]
+
+
+class Distance:
+    """The SQL of distances between two rows `a` and `b` of the table of clusters.
+
+    A cluster has the codes q{i}_{l} of one of its members, the cost c{i} of each column at the cluster's level, their
+    sum `cost`, and x rows. Costs rise with the level, so the cost of the lowest common ancestor is the greatest of both
+    clusters' costs and that of the lowest level at which their codes agree.
+    """
+
+    def __init__(self, hierarchies: tuple[Hierarchy, ...], beta: float) -> None:
+        self.hierarchies = hierarchies
+        self.costs = [level_costs(hierarchy, beta) for hierarchy in hierarchies]
+
+    def common_cost(self) -> str:
+        """The cost of one row of the two clusters once they are merged; what their rows lose by it is eq. 7."""
+        return " + ".join(self._common(hierarchy) for hierarchy in self.hierarchies)
+
+    def _common(self, hierarchy: Hierarchy) -> str:
+        costs = self.costs[hierarchy.index]
+        codes = [hierarchy.code(level) for level in range(hierarchy.height)]
+        cases = [f"WHEN a.{code} = b.{code} THEN {costs[level]}" for level, code in enumerate(codes)]
+        own = f"c{hierarchy.index}"
+        return f"GREATEST(a.{own}, b.{own}, CASE {' '.join(cases)} ELSE {costs[-1]} END)"

@@ -1,0 +1,73 @@
+"""What a placement loses, as the papers on clustering count it. A suppressed row counts as generalized to the top."""
+
+from __future__ import annotations
+
+from duckanon.census import Census
+from duckanon.expressions import DIALECT
+from duckanon.hierarchy import Hierarchy
+from duckanon.local import Placement
+from duckanon.local.clusters import released_labels
+from duckanon.local.distance import distances_from_raw
+from duckanon.policy import Policy
+
+
+def distortion(policy: Policy, census: Census, placement: Placement) -> float:
+    """The weighted hierarchical distortion of the whole table, han eq. 2–4."""
+    beta = policy.search.beta
+    costs = []
+    for hierarchy in census.hierarchies:
+        shares = distances_from_raw(hierarchy.height, beta)
+        cases = " ".join(f"WHEN {level} THEN {share!r}" for level, share in enumerate(shares))
+        costs.append(f"CASE l{hierarchy.index} {cases} ELSE 1 END")
+    return _summed(census, f"SELECT * FROM ({_placed(census, placement)})", costs)
+
+
+def total_information_loss(policy: Policy, census: Census, placement: Placement) -> float:
+    """yang eq. 1, 2: of a number the span of its class over the span of the source; of anything else the height of the
+    class's ancestor over that of the hierarchy. A number and NULL in one class span everything."""
+    classes = ", ".join(f"g{h.index}" for h in census.hierarchies)
+    columns, joins, costs = [], [], []
+    for h in census.hierarchies:
+        label = f"t{h.index}"
+        joins.append(
+            f"LEFT JOIN ({released_labels(h)}) {label} ON {label}.code = {h.code(0)} AND {label}.level = l{h.index}"
+        )
+        columns.append(f"t{h.index}.label AS g{h.index}")
+        if census.engine.is_number(h.column):
+            mapping = h.mapping.sql(DIALECT, identify=True)
+            joins.append(f"LEFT JOIN {mapping} m{h.index} ON m{h.index}.code_0 = q{h.index}_0")
+            columns.append(f"CAST(m{h.index}.value AS DOUBLE) AS v{h.index}")
+        costs.append(_class_cost(census, h))
+    labelled = f"SELECT p.*, {', '.join(columns)} FROM ({_placed(census, placement)}) p {' '.join(joins)}"
+    windows = [f"MAX(v{h.index}) OVER c - MIN(v{h.index}) OVER c AS span{h.index}, "
+               f"COUNT(v{h.index}) OVER c NOT IN (0, COUNT(*) OVER c) AS mixed{h.index}"
+               for h in census.hierarchies if census.engine.is_number(h.column)]  # fmt: skip
+    spans = ", ".join(["*", *windows])
+    return _summed(census, f"SELECT {spans} FROM ({labelled}) WINDOW c AS (PARTITION BY {classes})", costs)
+
+
+def _class_cost(census: Census, hierarchy: Hierarchy) -> str:
+    index = hierarchy.index
+    if not census.engine.is_number(hierarchy.column):
+        return f"COALESCE(l{index} / {hierarchy.height}e0, 1)"
+    mapping = hierarchy.mapping.sql(DIALECT, identify=True)
+    whole = f"SELECT CAST(MAX(value) AS DOUBLE) - CAST(MIN(value) AS DOUBLE) FROM {mapping}"
+    share = f"COALESCE(span{index} / NULLIF(({whole}), 0), 0)"
+    return f"CASE WHEN l{index} IS NULL OR mixed{index} THEN 1 ELSE {share} END"
+
+
+def _placed(census: Census, placement: Placement) -> str:
+    """The census's cells with the levels they are released at; NULL: suppressed."""
+    same = " AND ".join(f"c.{key} IS NOT DISTINCT FROM p.{key}" for key in placement.keys)
+    levels = ", ".join(f"p.l{h.index}" for h in census.hierarchies)
+    return (
+        f"SELECT c.*, {levels} FROM {census.table.sql(DIALECT, identify=True)} c "
+        f"LEFT JOIN {placement.table.sql(DIALECT, identify=True)} p ON {same}"
+    )
+
+
+def _summed(census: Census, cells: str, costs: list[str]) -> float:
+    """Σ over the source rows of what their cells cost."""
+    total = " + ".join(f"CAST({cost} AS DOUBLE)" for cost in costs)
+    ((loss,),) = census.engine.fetch(f"SELECT SUM(n * ({total})) FROM ({cells})")
+    return float(loss)

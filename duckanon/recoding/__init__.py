@@ -1,0 +1,74 @@
+"""How the table is recoded: which rows are released, at which levels, and what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from duckanon.census import Census
+from duckanon.lattice import Lattice
+from duckanon.measure import Measurement, Measurer
+from duckanon.policy import Policy
+from duckanon.policy.load import LOCAL
+from duckanon.release import Labels
+from duckanon.release.view import Keeper
+from duckanon.search import Seen, Step, search
+from duckanon.source import BoundSource
+from duckanon.survey import Survey, Surveyed
+
+
+class Recoding(Protocol):
+    """A release that is found and not yet made."""
+
+    rows: int  # released
+    classes: int
+
+    @property
+    def levels(self) -> dict[str, int] | None:
+        """The level of each quasi-identifier, where all rows share it."""
+
+    def classes_by_levels(self) -> list[dict[str, Any]] | None:
+        """The combinations of levels in use, where rows do not share them."""
+
+    def described(self) -> dict[str, str]:
+        """What is done to each quasi-identifier, in words."""
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        """The released rows."""
+
+    def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+        """The same as a view over the source `rows` that guards itself."""
+
+    def utility(self) -> dict[str, Any]:
+        """What is lost."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search went and what it found; without a recoding `top` says why even the top node does not hold."""
+
+    path: tuple[Step, ...]
+    bottom: Surveyed
+    recoding: Recoding | None
+    top: Measurement | None = None
+    effort: dict[str, Any] | None = None
+
+
+def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Found:
+    """A recoding by the policy's method."""
+    from duckanon.local import place
+    from duckanon.recoding.full_domain import FullDomain
+    from duckanon.recoding.local import LocalRecoding
+
+    if policy.search.method not in LOCAL:
+        found = search(policy, census, measurer, seen)
+        recoding = FullDomain(policy, measurer, found.answer) if found.answer else None
+        return Found(found.path, found.bottom, recoding, found.top, found.effort)
+    lattice = Lattice(tuple(h.height for h in census.hierarchies))
+    (bottom,) = Survey(measurer).measure([lattice.bottom])
+    placement = place(policy, census, measurer, seen)
+    if placement is None:
+        return Found((), bottom, None, measurer.measure(lattice.top, policy.budget(census.rows)))
+    return Found((), bottom, LocalRecoding(policy, measurer, placement))

@@ -1,0 +1,79 @@
+"""Every row at the same levels: one node of the lattice."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.census import Census
+from duckanon.expressions import column, same, sql
+from duckanon.hierarchy import Hierarchy
+from duckanon.measure import Measurement, Measurer
+from duckanon.policy import Policy
+from duckanon.release import Labels, Shown, released_rows
+from duckanon.release.view import Keeper, generalized_by_level, guarded_view
+from duckanon.result import named_levels
+from duckanon.source import BoundSource
+from duckanon.utility import utility_of
+
+
+class FullDomain:
+    """A node of the lattice; the rows of its failing classes are suppressed."""
+
+    def __init__(self, policy: Policy, measurer: Measurer, measured: Measurement) -> None:
+        self.policy, self.measurer, self.measured = policy, measurer, measured
+        self.census: Census = measurer.census
+        self.node = measured.node
+        self.rows, self.classes = measured.released_rows, measured.released_classes
+
+    @property
+    def levels(self) -> dict[str, int]:
+        return named_levels(self.census.hierarchies, self.node)
+
+    def classes_by_levels(self) -> None:
+        return None
+
+    def described(self) -> dict[str, str]:
+        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        return {hierarchy.column.name: hierarchy.describe(level) for hierarchy, level in pairs}
+
+    @cached_property
+    def good(self) -> exp.Table:
+        """The classes of the node that do not fail: their keys and sizes."""
+        classes = self.measurer.classes(self.node).subquery("classes")
+        names = [column(name) for name in (*self.census.keys(self.node), "x")]
+        query = exp.select(*names).from_(classes).where(sql("NOT failing"))
+        return self.census.scratch.table("good", query, "the classes that hold")
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        keys = self.census.keys(self.node)
+        columns = [column(name, "c") for name in (*keys, *self.census.others)]
+        cells = (
+            exp.select(*columns, sql("SUM(c.n)").as_("n"))
+            .from_(exp.alias_(self.census.table, "c", table=True))
+            .join(exp.alias_(self.good, "g", table=True), on=same(keys, "c", "g", nulls=False))
+        )
+        cells = cells.group_by(*columns) if columns else cells
+        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        shown = [
+            Shown(h.code(level), _labels(h, level)) if level < h.height else Shown(None, None) for h, level in pairs
+        ]
+        return released_rows(self.census, cells, shown, source, labels)
+
+    def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+        generalized = generalized_by_level(self.census, self.node, rows, keep)
+        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        keys = [f"g{h.index}" for h, level in pairs if level < h.height]
+        return guarded_view(self.policy, self.census, generalized, keys, source, rows)
+
+    def utility(self) -> dict[str, Any]:
+        return utility_of(self.policy, self.census, self.measured, self.good).as_json()
+
+
+def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:
+    """code and label of one level; at level 0 the label is the value itself, in its own type."""
+    label = column("value") if level == 0 else column(f"label_{level}")
+    code = column(f"code_{level}")
+    return exp.select(code.as_("code"), label.as_("label")).distinct().from_(hierarchy.mapping)

@@ -1,0 +1,170 @@
+"""Every class at its own levels: the cells of the census as a method of local recoding has placed them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.census import Census, released_value
+from duckanon.expressions import case_of, column, literal, same, sql
+from duckanon.hierarchy import Hierarchy
+from duckanon.local import Placement
+from duckanon.local.losses import distortion, total_information_loss
+from duckanon.measure import Measurer, judged_classes
+from duckanon.policy import Policy
+from duckanon.recoding.labels import label_list
+from duckanon.release import Labels, Shown, released_rows
+from duckanon.release.view import Keeper, guarded_view, shown_as_they_are
+from duckanon.source import BoundSource, plain
+from duckanon.utility import Lost, lost_utility
+
+
+class LocalRecoding:
+    """Released cells with, for each quasi-identifier i, their level l{i} and the id g{i} of the label they show."""
+
+    def __init__(self, policy: Policy, measurer: Measurer, placement: Placement) -> None:
+        self.policy, self.measurer, self.placement = policy, measurer, placement
+        self.census: Census = measurer.census
+        scratch = self.census.scratch
+        self.listed = {
+            h.index: scratch.table(f"shown_{h.index}", label_list(h), f"what {h.column.name} may show")
+            for h in self.census.hierarchies
+        }
+        self.placed = scratch.table("placed", self._placed(), "the cells where they are released")
+        figures = exp.select("COUNT(*)", *map(sql, _FIGURES)).from_(self._classes().subquery("classes"))
+        ((self.classes, rows, squares),) = self.census.engine.fetch(figures, "the classes that are released")
+        self.rows, self.squares = int(rows), int(squares)
+
+    @property
+    def levels(self) -> None:
+        return None
+
+    @property
+    def keys(self) -> list[str]:
+        return [f"g{h.index}" for h in self.census.hierarchies]
+
+    def _classes(self) -> exp.Select:
+        return judged_classes(self.placed, self.keys, self.policy.k, self.measurer.judged, nulls=False)
+
+    def _placed(self) -> exp.Select:
+        names = self.placement.keys
+        codes = [name for name in names if name.startswith("q")]
+        # A sensitive value may be NULL, a code never is.
+        match = exp.and_(
+            same(codes, "c", "p", nulls=False), same([n for n in names if n not in codes], "c", "p", nulls=True)
+        )
+        query = exp.select(*(column(name, "c") for name in (*(h.code(0) for h in self.census.hierarchies), "n")))
+        query = query.select(*(column(name, "c") for name in self.census.others))
+        query = query.from_(exp.alias_(self.census.table, "c", table=True))
+        query = query.join(exp.alias_(self.placement.table, "p", table=True), on=match)
+        for hierarchy in self.census.hierarchies:
+            query = self._with_label(query, hierarchy)
+        return query
+
+    def _with_label(self, query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
+        level, alias = column(f"l{hierarchy.index}", "p"), f"m{hierarchy.index}"
+        codes = {at: column(hierarchy.code(at), "c") for at in range(hierarchy.height)}
+        code = case_of(level, codes, literal(0))
+        on = exp.and_(
+            exp.EQ(this=level.copy(), expression=column("level", alias)),
+            exp.EQ(this=code, expression=column("code", alias)),
+        )
+        label = sql("COALESCE(:id, 0)", id=column("id", alias)).as_(f"g{hierarchy.index}")
+        table = exp.alias_(self.listed[hierarchy.index], alias, table=True)
+        return query.select(level.as_(f"l{hierarchy.index}"), label).join(table, on=on, join_type="left")
+
+    def classes_by_levels(self) -> list[dict[str, Any]]:
+        """The combinations of levels in use, those with the most rows first."""
+        keys = [column(key) for key in self.keys]
+        levels = [f"l{h.index}" for h in self.census.hierarchies]
+        # Two cells of a class differ in level only where a label of one level is also a label of another.
+        classes = exp.select(*(sql(f"MAX({level})").as_(level) for level in levels), sql("SUM(n)").as_("x"))
+        classes = classes.from_(self.placed).group_by(*keys)
+        query = exp.select(*levels, "COUNT(*)", sql("CAST(SUM(x) AS BIGINT)").as_("rows_"))
+        query = query.from_(classes.subquery("classes")).group_by(*levels).order_by("rows_ DESC", *levels)
+        names = [h.column.name for h in self.census.hierarchies]
+        return [
+            {"levels": dict(zip(names, row, strict=False)), "classes": row[-2], "rows": row[-1]}
+            for row in self.census.engine.fetch(query, "classes by levels")
+        ]
+
+    def described(self) -> dict[str, str]:
+        return {}
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        names = [column(name) for name in (*self.keys, *self.census.others)]
+        cells = exp.select(*names, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*names)
+        shown = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
+        return released_rows(self.census, cells, shown, source, labels)
+
+    def _labels(self, hierarchy: Hierarchy) -> exp.Select:
+        return exp.select(column("id").as_("code"), "label").distinct().from_(self.listed[hierarchy.index])
+
+    def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+        """A row is shown as its tuple was placed; one whose tuple was not there, or not released, is not shown."""
+        table = keep("placement", self._placed_values())
+        query = exp.select(*(column(f"g{h.index}", "p") for h in self.census.hierarchies))
+        query = query.from_(exp.alias_(rows.copy(), "s", table=True)).select(*shown_as_they_are(self.census))
+        pairs = [(plain(h.column, "s"), f"v{h.index}") for h in self.census.hierarchies]
+        parting = [values for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
+        pairs += [(released_value(v.wanted, plain(v.column, "s")), f"s{v.index}") for v in parting]
+        match = exp.and_(*(exp.NullSafeEQ(this=value, expression=column(name, "p")) for value, name in pairs))
+        generalized = query.select(sql("1").as_("n")).join(exp.alias_(table, "p", table=True), on=match)
+        return guarded_view(self.policy, self.census, generalized, self.keys, source, rows)
+
+    def _placed_values(self) -> exp.Select:
+        """The placement in the values of the source: v0 … (and s0 …) and the labels g0 … that they are shown as."""
+        names = [name for name in self.placement.keys if name.startswith("s")]
+        codes = [h.code(0) for h in self.census.hierarchies]
+        distinct = exp.select(*map(column, (*codes, *self.keys, *names))).distinct().from_(self.placed)
+        query = exp.select().from_(distinct.subquery("c"))
+        for h in self.census.hierarchies:
+            raw, shown = f"m{h.index}", f"t{h.index}"
+            query = query.join(
+                exp.alias_(h.mapping, raw, table=True),
+                on=exp.EQ(this=column(h.code(0), "c"), expression=column("code_0", raw)),
+                join_type="left",
+            ).join(
+                self._labels(h).subquery(shown),
+                on=exp.EQ(this=column(f"g{h.index}", "c"), expression=column("code", shown)),
+                join_type="left",
+            )
+            query = query.select(column("value", raw).as_(f"v{h.index}"), column("label", shown).as_(f"g{h.index}"))
+        for values in self.census.sensitive:
+            name, alias = f"s{values.index}", f"w{values.index}"
+            if name in names:
+                on = exp.EQ(this=column(name, "c"), expression=column("code", alias))
+                query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
+                query = query.select(column("value", alias).as_(name))
+        return query
+
+    def utility(self) -> dict[str, Any]:
+        utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.classes, self.squares).as_json()
+        utility["distortion"] = distortion(self.policy, self.census, self.placement)
+        utility["total_information_loss"] = total_information_loss(self.policy, self.census, self.placement)
+        return utility
+
+    def _lost(self) -> list[Lost]:
+        """What each quasi-identifier has lost over the released rows."""
+        return [self._lost_of(hierarchy) for hierarchy in self.census.hierarchies]
+
+    def _lost_of(self, hierarchy: Hierarchy) -> Lost:
+        level, label = f"l{hierarchy.index}", f"g{hierarchy.index}"
+        counts = exp.select(column(level).as_("level"), column(label).as_("id"), sql("SUM(n)").as_("n"))
+        counts = counts.from_(self.placed).group_by(level, label)
+        query = exp.select(
+            sql("COALESCE(SUM(c.n * c.level), 0)"),
+            sql("COALESCE(SUM(c.n * m.ncp), 0)"),
+            sql("COALESCE(SUM(c.n * m.loss), 0)"),
+        )
+        query = query.from_(counts.subquery("c")).join(
+            exp.alias_(self.listed[hierarchy.index], "m", table=True),
+            on=sql("c.level = m.level AND c.id = m.id"),
+            join_type="left",
+        )
+        ((levels, ncp, loss),) = self.census.engine.fetch(query)
+        return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))
+
+
+_FIGURES = ("COALESCE(SUM(x), 0)", "COALESCE(SUM(x * x), 0)")
