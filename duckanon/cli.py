@@ -81,7 +81,7 @@ def _run(options: argparse.Namespace) -> int:
 
     policy = Policy.load(options.policy)
     writable = policy.release.kind in ("table", "view") and not options.dry_run
-    with _open(policy, options.db, writable) as engine, _Progress() as progress:
+    with _open(policy, options.db, writable, options) as engine, _Progress() as progress:
         result = run(policy, engine, replace=options.replace, dry_run=options.dry_run, progress=progress.say)
     return _told(result, options.json)
 
@@ -90,7 +90,7 @@ def _check(options: argparse.Namespace) -> int:
     from duckanon.check import check
 
     policy = Policy.load(options.policy)
-    with _open(policy, options.db, writable=False) as engine:
+    with _open(policy, options.db, False, options) as engine:
         result = check(policy, engine, release=options.release)
     return _told(result, options.json)
 
@@ -158,15 +158,17 @@ def _told(result: Result, as_json: bool) -> int:
     return GOOD if result.good else FAILS
 
 
-def _open(policy: Policy, override: Path | None, writable: bool) -> DuckDB:
+def _open(policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None) -> DuckDB:
     """The policy's database, or the one given on the command line."""
     from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import Limits
 
     path = override if override is not None else policy.source.database
     if path is None and policy.source.table is not None:
         fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
         raise PolicyError([fault], policy.file)
-    return DuckDB.open(path, writable)
+    limits = Limits(options.memory_limit, options.threads) if options else None
+    return DuckDB.open(path, writable, limits)
 
 
 class _Progress:
@@ -284,6 +286,10 @@ def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int],
 def _policy_arguments(parser: Any) -> None:
     parser.add_argument("policy", metavar="POLICY", help="the policy file (TOML)")
     parser.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    parser.add_argument(
+        "--memory-limit", metavar="SIZE", help="memory that DuckDB may take, such as 2GB"
+    )
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that DuckDB may use")
 
 
 if __name__ == "__main__":

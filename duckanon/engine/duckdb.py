@@ -14,8 +14,9 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Column, Relation
-from duckanon.engine.client_errors import first_line, opening_fault, translated
+from duckanon.engine.client_errors import first_line, translated
 from duckanon.engine.names import folded, quoted, split_name
+from duckanon.engine.opening import Limits, connect
 from duckanon.errors import EngineError
 from duckanon.expressions import literal
 
@@ -57,22 +58,10 @@ class DuckDB:
         self._macros: str | None = None
 
     @classmethod
-    def open(cls, path: Path | None, writable: bool) -> DuckDB:
-        """Open a database file, or an empty database in memory. Never creates a file."""
-        if path is None:
-            return cls(duckdb.connect(), "the database in memory", persistent=False, owned=True)
-        if path.is_dir():
-            raise EngineError(f"{path}: is a folder, not a DuckDB database")
-        if not path.exists():
-            raise EngineError(f"{path}: there is no such database")
-        with path.open("rb") as file:
-            if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
-                raise EngineError(f"{path}: is not a DuckDB database")
-        try:
-            connection = duckdb.connect(str(path), read_only=not writable)
-        except duckdb.Error as error:
-            raise EngineError(f"{path}: {opening_fault(error)}") from error
-        return cls(connection, str(path), persistent=True, owned=True)
+    def open(cls, path: Path | None, writable: bool, limits: Limits | None = None) -> DuckDB:
+        """Open a database file, or an empty database in memory."""
+        location = "the database in memory" if path is None else str(path)
+        return cls(connect(path, writable, limits or Limits()), location, persistent=path is not None, owned=True)
 
     @classmethod
     def wrap(cls, connection: duckdb.DuckDBPyConnection) -> DuckDB:

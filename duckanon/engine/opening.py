@@ -1,0 +1,63 @@
+"""How a DuckDB database is opened: never made by accident, within the limits that the user sets."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from duckanon.engine.client_errors import opening_fault
+from duckanon.errors import EngineError
+from duckanon.expressions import literal
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a run may take of the machine; None: as DuckDB decides."""
+
+    memory: str | None = None
+    threads: int | None = None
+
+
+def connect(path: Path | None, writable: bool, limits: Limits) -> duckdb.DuckDBPyConnection:
+    """A database file, or an empty database in memory. Never creates a file."""
+    connection = duckdb.connect() if path is None else _connect_file(path, writable)
+    try:
+        _limit(connection, limits)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_file(path: Path, writable: bool) -> duckdb.DuckDBPyConnection:
+    if path.is_dir():
+        raise EngineError(f"{path}: is a folder, not a DuckDB database")
+    if not path.exists():
+        raise EngineError(f"{path}: there is no such database")
+    with path.open("rb") as file:
+        if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
+            raise EngineError(f"{path}: is not a DuckDB database")
+    try:
+        return duckdb.connect(str(path), read_only=not writable)
+    except duckdb.Error as error:
+        raise EngineError(f"{path}: {opening_fault(error)}") from error
+
+
+def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
+    """What does not fit into memory goes where the system keeps temporary files, not beside the database: that may be
+    a folder of somebody else's. DuckDB makes the folder when it needs it, and removes it."""
+    spill = Path(tempfile.gettempdir()) / f"duckanon-{os.getpid()}-{secrets.token_hex(4)}"
+    settings = {"temp_directory": str(spill), "memory_limit": limits.memory, "threads": limits.threads}
+    for name, value in settings.items():
+        if value is None:
+            continue
+        try:
+            connection.execute(f"SET {name} = {literal(value).sql('duckdb')}")
+        except duckdb.Error:
+            remedy = "write such as --memory-limit 2GB, --threads 2"
+            raise EngineError(f"--{name.replace('_', '-')}: '{value}' is not possible; {remedy}") from None
