@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+from sqlglot import exp
 
 from duckanon.engine.client_errors import opening_fault
 from duckanon.errors import EngineError
-from duckanon.expressions import literal
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,17 @@ def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
     """What does not fit into memory goes where the system keeps temporary files, not beside the database: that may be
     a folder of somebody else's. DuckDB makes the folder when it needs it, and removes it."""
     spill = Path(tempfile.gettempdir()) / f"duckanon-{os.getpid()}-{secrets.token_hex(4)}"
-    settings = {"temp_directory": str(spill), "memory_limit": limits.memory, "threads": limits.threads}
+    settings = {
+        "enable_progress_bar": False,  # it would go to standard output, in between the result
+        "temp_directory": str(spill),
+        "memory_limit": limits.memory,
+        "threads": limits.threads,
+    }
     for name, value in settings.items():
         if value is None:
             continue
         try:
-            connection.execute(f"SET {name} = {literal(value).sql('duckdb')}")
+            connection.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
         except duckdb.Error:
             remedy = "write such as --memory-limit 2GB, --threads 2"
             raise EngineError(f"--{name.replace('_', '-')}: '{value}' is not possible; {remedy}") from None

@@ -135,9 +135,30 @@ class Search:
 
 
 @dataclass(frozen=True)
+class FileOptions:
+    """How a Parquet or CSV release is written; None: as the engine does."""
+
+    partition_by: tuple[str, ...] = ()  # released columns: the release is then a folder
+    compression: str | None = None
+    row_group_size: int | None = None  # rows, Parquet
+    delimiter: str = ","  # CSV
+    header: bool = True
+    null: str = ""
+
+
+@dataclass(frozen=True)
 class Release:
     kind: str
     to: str
+    options: FileOptions = FileOptions()
+
+
+@dataclass(frozen=True)
+class Pseudonyms:
+    """Columns released as keyed hashes; the key is in the environment, never in a file of ours."""
+
+    columns: tuple[str, ...]
+    key_env: str
 
 
 @dataclass(frozen=True)
@@ -154,6 +175,9 @@ class Policy:
     keep: tuple[str, ...]
     search: Search
     release: Release
+    unmapped: str = "error"  # what becomes of a value that a hierarchy does not know: error | suppress | top
+    pseudonyms: Pseudonyms | None = None
+    ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
     folder: Path = Path(".")
     file: str | None = None
 

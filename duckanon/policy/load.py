@@ -22,11 +22,11 @@ from duckanon.policy import (
     Mask,
     Policy,
     QuasiIdentifier,
-    Release,
     Search,
     Source,
 )
 from duckanon.policy.reader import Section, is_number, number, one_of, shown, text, texts, whole
+from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.sensitive import read_sensitive
 
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
@@ -76,6 +76,7 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
     privacy = top.section("privacy")
     k = privacy.get("k", whole(1), 1, required="state the least class size: k = 5")
     suppression = privacy.get("suppression", _budget, 0)
+    unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     privacy.finish()
     quasi_identifiers = tuple(_quasi_identifier(n, s, folder) for n, s in top.sections("quasi_identifiers"))
     if not top.data.get("quasi_identifiers", {}):
@@ -91,7 +92,10 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
         identifiers=tuple(columns.get("identifiers", texts, [])),
         keep=tuple(columns.get("keep", texts, [])),
         search=_search(top.section("search")),
-        release=_release(top.section("release")),
+        release=read_release(top.section("release")),
+        unmapped=unmapped,
+        pseudonyms=read_pseudonyms(tuple(columns.get("pseudonyms", texts, [])), top.section("pseudonyms")),
+        ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
         file=file,
     )
@@ -107,6 +111,7 @@ def _one_role_each(policy: Policy, top: Section) -> None:
     named += [(s.column, "sensitive") for s in policy.sensitive]
     named += [(c, "columns.identifiers") for c in policy.identifiers]
     named += [(c, "columns.keep") for c in policy.keep]
+    named += [(c, "columns.pseudonyms") for c in (policy.pseudonyms.columns if policy.pseudonyms else ())]
     for column, role in named:
         roles.setdefault(folded(column), []).append(role)
     spelled = {folded(column): column for column, _ in named}
@@ -195,15 +200,6 @@ def _search(section: Section) -> Search:
     beta = section.get("beta", number(least=0), 0)
     section.finish()
     return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes, float(beta))
-
-
-def _release(section: Section) -> Release:
-    kind = section.get(
-        "kind", one_of("table", "view", "parquet", "csv"), "table", required="one of table, view, parquet, csv"
-    )
-    to = section.get("to", text, "", required="a name, or a path relative to this file")
-    section.finish()
-    return Release(kind, to)
 
 
 def _name(value: Any) -> str | None:

@@ -1,0 +1,49 @@
+"""The policies that the benchmark runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench.people import SENSITIVE, Data
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What differs between the policies."""
+
+    method: str = "greedy"
+    k: int = 5
+    suppression: float = 0.02
+    time_limit: float | None = None
+    kind: str = "parquet"
+
+    def by(self, method: str) -> Wanted:
+        return replace(self, method=method)
+
+
+def policy(data: Data, folder: Path, wanted: Wanted) -> Path:
+    """A policy that releases the quasi-identifiers and the occupation of `data` to a file in the folder."""
+    path = folder / f"{data.file.stem}_{len(data.names)}_{wanted.method}.toml"
+    path.write_text(written(data, wanted, path.with_suffix(f".{wanted.kind}").name), encoding="utf-8")
+    return path
+
+
+def written(data: Data, wanted: Wanted, to: str = "released.parquet") -> str:
+    limit = f"time_limit = {wanted.time_limit}" if wanted.time_limit else ""
+    lines = [
+        'name = "bench"',
+        f"[source]\nfile = {json.dumps(str(data.file.absolute()))}",
+        f"[privacy]\nk = {wanted.k}\nsuppression = {wanted.suppression}",
+        f"[search]\nmethod = {json.dumps(wanted.method)}\n{limit}",
+        f"[release]\nkind = {json.dumps(wanted.kind)}\nto = {json.dumps(to)}",
+        f"[columns]\nidentifiers = {json.dumps(data.others)}",
+        f"[sensitive.{SENSITIVE}]",
+        *(_section(name, hierarchy) for name, hierarchy in data.hierarchies.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _section(name: str, hierarchy: str | None) -> str:
+    return f"[quasi_identifiers.{name}]" + (f"\nhierarchy = {hierarchy}" if hierarchy else "")

@@ -1,0 +1,78 @@
+"""Reads where a release goes and how: its kind, the options of its file, its ledger and its pseudonyms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from duckanon.policy import FileOptions, Pseudonyms, Release
+from duckanon.policy.reader import Section, one_of, text, texts, whole
+
+KINDS = ("table", "view", "parquet", "csv")
+COMPRESSIONS = {"parquet": ("snappy", "zstd", "gzip", "uncompressed"), "csv": ("none", "gzip", "zstd")}
+
+
+def read_release(section: Section) -> Release:
+    kind = section.get("kind", one_of(*KINDS), "table", required=f"one of {', '.join(KINDS)}")
+    to = section.get("to", text, "", required="a name, or a path relative to this file")
+    partition_by = tuple(section.get("partition_by", texts, []))
+    options = FileOptions(
+        partition_by=partition_by,
+        compression=section.get("compression", one_of(*COMPRESSIONS.get(kind, ()))) if kind in COMPRESSIONS else None,
+        row_group_size=section.get("row_group_size", whole(2048)),
+        delimiter=section.get("delimiter", _one_character, ","),
+        header=section.get("header", _truth, True),
+        null=section.get("null", _text_or_empty, ""),
+    )
+    _fits(section, kind)
+    section.finish()
+    return Release(kind, to, options)
+
+
+def _fits(section: Section, kind: str) -> None:
+    """An option that the kind of release does not have is a mistake, not something to ignore."""
+    of = {
+        "partition_by": ("parquet", "csv"),
+        "compression": ("parquet", "csv"),
+        "row_group_size": ("parquet",),
+        "delimiter": ("csv",),
+        "header": ("csv",),
+        "null": ("csv",),
+    }
+    for name, kinds in of.items():
+        if name in section.data and kind not in kinds:
+            section.known.append(name)
+            section.fault(name, f"does not go with kind {kind}", f"it is for {' and '.join(kinds)}")
+
+
+def read_ledger(section: Section, folder: Path) -> Path | None:
+    database = section.get("database", text)
+    section.finish()
+    return folder / database if database else None
+
+
+def read_pseudonyms(columns: tuple[str, ...], section: Section) -> Pseudonyms | None:
+    if not columns:
+        section.get("key_env", text)
+        section.finish()
+        if section.data:
+            section.fault("key_env", "is for pseudonyms, and there are none", 'columns.pseudonyms = ["patient_id"]')
+        return None
+    remedy = 'name the environment variable that holds the key: key_env = "DUCKANON_KEY"'
+    key_env = section.get("key_env", text, "", required=remedy)
+    section.finish()
+    return Pseudonyms(columns, key_env)
+
+
+def _one_character(value: Any) -> str | None:
+    good = isinstance(value, str) and len(value) == 1 and value not in "\"\r\n"
+    return None if good else "must be one character, and no quote or line end"
+
+
+def _truth(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be true or false"
+
+
+def _text_or_empty(value: Any) -> str | None:
+    good = isinstance(value, str) and "\n" not in value and '"' not in value
+    return None if good else "must be a text without quotes and line ends"
