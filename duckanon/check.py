@@ -38,7 +38,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
             node = _levels(census, relation)
         else:
             relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
-        audited = audit_release(policy, relation, source, census, scratch)
+        audited = audit_release(policy, relation, census, scratch)
         utility = _utility(policy, census, node, audited, relation, scratch)
     finally:
         scratch.clear()

@@ -11,17 +11,18 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon import feasibility
-from duckanon.census import Census, released_value, take_census
+from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
+from duckanon.expressions import column, sql
 from duckanon.lattice import Node
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.recoding import Found, Recoding, find_recoding
-from duckanon.release import Labels, as_they_are
+from duckanon.release import Labels, as_they_are, repeated
 from duckanon.release.targets import FileTarget, RelationTarget, Target, mark_of, open_target
 from duckanon.result import Result, step_json
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource, bind_source, define_source, plain
+from duckanon.source import BoundSource, bind_source, define_source
 from duckanon.survey import Surveyed
 from duckanon.verify import Audit, Audited, audit
 from duckanon.version import VERSION
@@ -90,7 +91,7 @@ class Run:
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying"):
-            audited = audit_release(policy, released, source, census, self.scratch)
+            audited = audit_release(policy, released, census, self.scratch)
         return self.finished(census, found, recoding, audited, dry_run)
 
     def seen(self, node: Node, failing_rows: int) -> None:
@@ -111,9 +112,8 @@ class Run:
         return recoding.view(source, rows, keep)
 
     def labels(self) -> Labels:
-        """Parquet has dictionaries of its own; any other release is written from the labels as they are."""
-        is_parquet = isinstance(self.target, FileTarget) and self.target.kind == "parquet"
-        return self.scratch.dictionary if is_parquet else as_they_are
+        """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries."""
+        return self.scratch.dictionary if isinstance(self.target, FileTarget) else as_they_are
 
     @contextmanager
     def timed(self, part: str, message: str) -> Iterator[None]:
@@ -176,14 +176,15 @@ class Run:
         )
 
 
-def audit_release(policy: Policy, released: Relation, source: BoundSource, census: Census, scratch: Scratch) -> Audit:
+def audit_release(policy: Policy, released: Relation, census: Census, scratch: Scratch) -> Audit:
     """Measure the released relation against the policy; t against the source's distribution."""
-    values = [released_value(w, plain(c)).as_(c.name, quoted=True) for w, c in source.sensitive]
     audited = []
-    if values:
-        view = scratch.view("reference", exp.select(*values).from_(source.table), "what t is measured against")
-        reference = Relation((view.name,), "view")
-        audited = [Audited(v.wanted, v.column.name, v.numeric, reference) for v in census.sensitive]
+    for values in census.sensitive:
+        counts = exp.select("value", sql("rows").as_("n")).from_(values.table)
+        shown = column("value").as_(values.column.name, quoted=True)
+        distribution = exp.select(shown).from_(repeated(counts).subquery("copies"))
+        view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
+        audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
     return audit(policy.k, released, [h.column.name for h in census.hierarchies], audited, scratch)
 
 

@@ -57,7 +57,7 @@ def released_rows(
     order = [part.code for part in shown if part.code is not None] + census.others
     labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
-    return exp.select(*outputs).from_(_repeated(labelled).subquery("copies"))
+    return exp.select(*outputs).from_(repeated(labelled).subquery("copies"))
 
 
 def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tuple[exp.Select, exp.Expr]:
@@ -65,8 +65,8 @@ def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tup
     return query.join(exp.alias_(labels, alias, table=True), on=on, join_type="left"), column("label", alias)
 
 
-def _repeated(cells: exp.Select) -> exp.Select:
-    """Each of the cells n times."""
+def repeated(cells: exp.Select) -> exp.Select:
+    """Each of the cells n times, in order."""
     longest = literal(_LONGEST_LIST)
     lists = sql("UNNEST(RANGE(CAST((n + :longest - 1) // :longest AS BIGINT)))", longest=longest)
     parts = exp.select("*", lists.as_("part")).from_(cells.subquery("cells"))

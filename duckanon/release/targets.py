@@ -214,7 +214,11 @@ class FileTarget:
         shape = scratch.view("shape", query, "")
         name = scratch.adopt("VIEW", "written")
         self.engine.define_release(name, self.unfinished, self.kind, self.engine.columns(shape))
-        return Relation((name.name,), "view")
+        if self.kind == "parquet":
+            return Relation((name.name,), "view")
+        # A text is parsed once, however many questions are asked of it.
+        read = scratch.table("read", exp.select("*").from_(name), "the release, read back")
+        return Relation((read.name,), "table")
 
     def _sweep(self) -> None:
         """Removes what a killed run left unfinished, not what another run is writing now."""
