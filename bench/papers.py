@@ -8,29 +8,19 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 import duckdb
 
+import duckanon
 from bench.people import QI as INVENTED
 from bench.people import people
 from bench.plot import Points, line_plot
-from duckanon import Policy
-from duckanon.census import Census, take_census
-from duckanon.engine.duckdb import DuckDB
-from duckanon.local import Placement
-from duckanon.local.alpha_k import alpha_k_clustering
-from duckanon.local.clusters import released_labels
-from duckanon.local.l_c import l_c_clustering
-from duckanon.local.losses import distortion, total_information_loss
-from duckanon.measure import Measurer
-from duckanon.scratch import Scratch
-from duckanon.search import search
-from duckanon.source import bind_source
+from duckanon import Policy, resources
 
 DOCS = Path(__file__).parents[1] / "docs"
 QI = ["age", "workclass", "education", "marital-status", "race", "sex"]  # han table 4
@@ -58,12 +48,13 @@ SENSITIVITY = {
 
 @dataclass(frozen=True)
 class Data:
-    """A table `people` in the database, shuffled, and the hierarchies of its quasi-identifiers."""
+    """Tables `people_0`, `people_1`, …: random samples of the data; and the hierarchies of its quasi-identifiers."""
 
     connection: duckdb.DuckDBPyConnection
     folder: Path
     hierarchies: dict[str, str | None]
     rows: int
+    samples: int
     name: str
 
 
@@ -72,114 +63,70 @@ class Outcome:
     """What one experiment measures of a release."""
 
     distortion: float
-    information_loss: float
-    skewed_rows: int
-    homogeneous_rows: int
-    suppressed: int
-    seconds: float
+    ncp: float
+    skewed_rows: float
+    homogeneous_rows: float
 
 
-def adult(folder: Path, rows: int) -> Data:
+def adult(folder: Path, rows: int, samples: int) -> Data:
     hierarchies: dict[str, str | None] = {name: f'"adult_hierarchy_{name}.csv"' for name in QI}
-    return _shuffled(folder, hierarchies, f"read_csv('{folder / 'adult.csv'}', delim = ';')", rows, "Adult")
+    source = f"read_csv('{folder / 'adult.csv'}', delim = ';')"
+    return _sampled(folder, hierarchies, source, rows, samples, "Adult")
 
 
-def invented(folder: Path, rows: int) -> Data:
+def invented(folder: Path, rows: int, samples: int) -> Data:
     hierarchies = {name: INVENTED[name.replace("-", "_")] for name in QI}
-    source = f"(SELECT * RENAME (marital_status AS \"marital-status\") FROM '{people(folder, rows)}')"
-    return _shuffled(folder, hierarchies, source, rows, "invented people")
+    source = f"(SELECT * RENAME (marital_status AS \"marital-status\") FROM '{people(folder, 10 * rows)}')"
+    return _sampled(folder, hierarchies, source, rows, samples, "invented people")
 
 
-def _shuffled(folder: Path, hierarchies: dict[str, str | None], source: str, rows: int, name: str) -> Data:
+def _sampled(folder: Path, hierarchies: dict[str, str | None], source: str, rows: int, samples: int, name: str) -> Data:
     connection = duckdb.connect()
+    connection.execute(resources.macros())
     names = ", ".join(f'"{quasi}"' for quasi in QI)
-    numbered = f"SELECT *, row_number() OVER () AS i FROM {source}"
-    connection.execute(
-        f"CREATE TABLE people AS SELECT {names}, occupation FROM ({numbered}) ORDER BY md5(i::VARCHAR) LIMIT {rows}"
-    )
-    ((found,),) = connection.execute("SELECT count(*) FROM people").fetchall()
-    return Data(connection, folder, hierarchies, found, name)
+    connection.execute(f"CREATE TABLE everybody AS SELECT *, row_number() OVER () AS i FROM {source}")
+    for sample in range(samples):
+        connection.execute(
+            f"CREATE TABLE people_{sample} AS SELECT {names}, occupation FROM everybody "
+            f"ORDER BY md5(i || ' ' || {sample}) LIMIT {rows}"
+        )
+    ((found,),) = connection.execute("SELECT count(*) FROM people_0").fetchall()
+    return Data(connection, folder, hierarchies, found, samples, name)
 
 
 # -- one release ----------------------------------------------------------------------------------------
 
 
-def policy(data: Data, model: str, k: int, names: list[str], rows: int, suppression: float) -> Policy:
+def policy(data: Data, sample: int, model: str, method: str, k: int, names: list[str], rows: int) -> Policy:
     sections = [
         f"[quasi_identifiers.{n}]\n" + (f"hierarchy = {h}\n" if (h := data.hierarchies[n]) else "") for n in names
     ]
     columns = ", ".join(f'"{name}"' for name in (*names, "occupation"))
-    query = f"SELECT {columns} FROM people LIMIT {rows}"
+    query = f"SELECT {columns} FROM people_{sample} LIMIT {rows}"
+    # One node for all rows needs a budget to be of any use.
+    suppression = 0.02 if method == "greedy" else 0
     return Policy.parse(
         f"name = \"papers\"\n[source]\nquery = '{query}'\n[privacy]\nk = {k}\nsuppression = {suppression}\n"
-        f'[release]\nkind = "table"\nto = "released"\n{"".join(sections)}{model}\n',
+        f'[search]\nmethod = "{method}"\n[release]\nkind = "table"\nto = "released"\n{"".join(sections)}{model}\n',
         data.folder,
     )
 
 
 def release(
     data: Data, model: str, *, method: str = "alpha_k_clustering", k: int = 5, names: list[str] = QI,
-    rows: int | None = None, suppression: float = 0, c: float = 1,
+    rows: int | None = None, c: float = 1,
 ) -> Outcome:  # fmt: skip
-    """Recode the first rows of the data by a method, and measure what that gives; `c` tells which rows are skewed."""
-    wanted = policy(data, model, k, names, rows or data.rows, suppression)
-    scratch = Scratch(DuckDB.wrap(data.connection))
-    start = time.perf_counter()
-    census = take_census(wanted, bind_source(wanted, scratch), scratch)
-    placement = _METHODS[method](wanted, census, Measurer(wanted, census), scratch)
-    assert placement is not None, "the policy cannot be met"
-    seconds = time.perf_counter() - start
-    skewed, homogeneous, released = _attacked(census, placement, c)
-    lost = distortion(wanted, census, placement), total_information_loss(wanted, census, placement)
-    scratch.clear()
-    return Outcome(*lost, skewed, homogeneous, census.rows - released, seconds)
-
-
-def _one_node(wanted: Policy, census: Census, measurer: Measurer, scratch: Scratch) -> Placement:
-    """The greedy walk: all classes at one node of the lattice, the failing ones suppressed."""
-    answer = search(wanted, census, measurer, lambda node, failing: None).answer
-    assert answer is not None
-    keys = [h.code(0) for h in census.hierarchies]
-    levels = [f"{level} AS l{place}" for place, level in enumerate(answer.node)]
-    classes = measurer.classes(answer.node).sql("duckdb", identify=True)
-    shared = census.keys(answer.node)
-    good = f"SELECT * FROM ({classes}) g WHERE NOT g.failing"
-    same = " AND ".join([f"g.{key} = c.{key}" for key in shared] or ["TRUE"])
-    table = scratch.adopt("TABLE", "one_node")
-    census.engine.fetch(
-        f"CREATE TEMP TABLE {table.sql('duckdb')} AS SELECT DISTINCT {', '.join(f'c.{key}' for key in keys)}, "
-        f"{', '.join(levels)} FROM {census.table.sql('duckdb')} c JOIN ({good}) g ON {same}"
-    )
-    return Placement(table, tuple(keys))
-
-
-_METHODS: dict[str, Callable[[Policy, Census, Measurer, Scratch], Placement | None]] = {
-    "alpha_k_clustering": lambda p, census, measurer, _: alpha_k_clustering(p, census, measurer, lambda n, f: None),
-    "l_c_clustering": lambda p, census, measurer, _: l_c_clustering(p, census, measurer, lambda n, f: None),
-    "greedy": _one_node,
-}
-
-
-def _attacked(census: Census, placement: Placement, c: float) -> tuple[int, int, int]:
-    """Rows in classes where a value is more frequent than c (yang fig. 1, 2), in classes of one value, and in all."""
-    same = " AND ".join(f"c.{key} IS NOT DISTINCT FROM p.{key}" for key in placement.keys)
-    joins, labels = [], []
-    for h in census.hierarchies:
-        on = f"t{h.index}.code = c.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
-        joins.append(f"JOIN ({released_labels(h)}) t{h.index} ON {on}")
-        labels.append(f"t{h.index}.label AS g{h.index}")
-    shown = (
-        f"SELECT {', '.join(labels)}, c.s0, c.n FROM {census.table.sql('duckdb')} c "
-        f"JOIN {placement.table.sql('duckdb')} p ON {same} {' '.join(joins)}"
-    )
-    classes = ", ".join(f"g{h.index}" for h in census.hierarchies)
-    counts = f"SELECT {classes}, s0, SUM(n) AS y FROM ({shown}) GROUP BY ALL"
-    worst = f"SELECT SUM(y) AS x, MAX(y) FILTER (s0 IS NOT NULL) AS most FROM ({counts}) GROUP BY {classes}"
-    ((skewed, homogeneous, rows),) = census.engine.fetch(
-        f"SELECT COALESCE(SUM(x) FILTER (most > {c + 1e-9} * x), 0), COALESCE(SUM(x) FILTER (most = x), 0), "
-        f"COALESCE(SUM(x), 0) FROM ({worst})"
-    )
-    return int(skewed), int(homogeneous), int(rows)
+    """Release the first rows of every sample, and measure what that gives on average; `c` says what is skewed."""
+    found = []
+    for sample in range(data.samples):
+        wanted = policy(data, sample, model, method, k, names, rows or data.rows)
+        result = duckanon.run(wanted, data.connection, replace=True)
+        assert result.utility is not None, result.reasons
+        skewed = f"(SELECT skewed_rows FROM duckanon.skewness('released', {names}, 'occupation', c := {c}))"
+        homogeneous = f"(SELECT homogeneous_rows FROM duckanon.homogeneity('released', {names}, 'occupation'))"
+        (attacked,) = data.connection.execute(f"SELECT {skewed}, {homogeneous}").fetchall()
+        found.append((result.utility.get("distortion", 0.0), result.utility["ncp"], *attacked))
+    return Outcome(*(fmean(figures) for figures in zip(*found, strict=True)))
 
 
 # -- the experiments --------------------------------------------------------------------------------------
@@ -213,13 +160,13 @@ def attacks(
     for point in points:
         least, c = setting(point)
         plain = f"[sensitive.occupation]\nl = {least}"
-        found["l-diversity, one node"].append((point, release(data, plain, method="greedy", suppression=0.02, c=c)))
+        found["l-diversity, one node"].append((point, release(data, plain, method="greedy", c=c)))
         bounded = f"{plain}\nalpha = {c}\n{sensitivity}"
-        clustered = release(data, bounded, method="l_c_clustering", suppression=0.02, c=c)
+        clustered = release(data, bounded, method="l_c_clustering", c=c)
         found["(l, c)-clustering"].append((point, clustered))
     skewed: Lines = {name: [(x, o.skewed_rows) for x, o in line] for name, line in found.items()}
     homogeneous: Lines = {name: [(x, o.homogeneous_rows) for x, o in line] for name, line in found.items()}
-    lost: Lines = {name: [(x, o.information_loss) for x, o in line] for name, line in found.items()}
+    lost: Lines = {name: [(x, o.ncp) for x, o in line] for name, line in found.items()}
     return skewed, homogeneous, lost
 
 
@@ -230,15 +177,18 @@ class Report:
         self.folder = folder
         self.parts = [
             "# The papers' experiments, run again\n",
-            f"`python -m bench.papers`: {data.name}, {data.rows:,} rows, {len(QI)} quasi-identifiers "
-            "(han table 4), sensitive: occupation.\n",
+            f"`python -m bench.papers`: {data.name}, {len(QI)} quasi-identifiers (han table 4), sensitive: occupation; "
+            f"the average of {data.samples} random samples of {data.rows:,} rows.\n",
         ]
 
     def add(self, file: str, title: str, x: str, y: str, lines: Lines, notes: list[str]) -> None:
         line_plot(self.folder / file, title, x, y, lines)
         points = [point for point, _ in next(iter(lines.values()))]
+        shares = all(value <= 1 for line in lines.values() for _, value in line)
+        digits = 3 if shares and y == "NCP" else 0
         rows = [
-            f"| {name} | " + " | ".join(f"{value:,.0f}" for _, value in line) + " |" for name, line in lines.items()
+            f"| {name} | " + " | ".join(f"{value:,.{digits}f}" for _, value in line) + " |"
+            for name, line in lines.items()
         ]
         head = f"| {x} | " + " | ".join(f"{point:g}" for point in points) + " |\n|---|" + "---:|" * len(points)
         told = "\n".join(f"- {note}" for note in notes)
@@ -271,7 +221,7 @@ def yang(data: Data, report: Report) -> None:
     report.add("papers_skewed_by_l.svg", "Rows open to a skewness attack against l, c = 0.4 (yang fig. 2)", "l",
                "skewed rows", skewed, _most(homogeneous))  # fmt: skip
     report.add("papers_loss_by_l.svg", "Information loss against l, c = 0.4 (yang fig. 3)", "l",
-               "information loss (yang eq. 2)", lost, [])  # fmt: skip
+               "NCP", lost, [])  # fmt: skip
 
 
 def _most(homogeneous: Lines) -> list[str]:
@@ -281,12 +231,13 @@ def _most(homogeneous: Lines) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.papers", description="Run the papers' experiments again.")
     parser.add_argument("data", type=Path, nargs="?", help="folder with adult.csv and its hierarchies")
-    parser.add_argument("--rows", type=int, default=3_000, help="rows used at most (default 3,000)")
+    parser.add_argument("--rows", type=int, default=2_000, help="rows of a sample (default 2,000)")
+    parser.add_argument("--samples", type=int, default=5, help="samples to average over (default 5)")
     parser.add_argument("--to", type=Path, default=DOCS, help="where the plots go (default docs/)")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.data.resolve() if options.data else Path(temporary)
-        data = (adult if options.data else invented)(folder, options.rows)
+        data = (adult if options.data else invented)(folder, options.rows, options.samples)
         report = Report(options.to, data)
         han(data, report)
         yang(data, report)

@@ -128,3 +128,11 @@ def test_what_no_recoding_can_hold_is_said(people: Folder, duckanon: Command) ->
         told = duckanon("run", people.policy(text), "--json")
         assert (told.code, told.json["status"]) == (1, "infeasible")
         assert "k" in " ".join(told.json["reasons"])
+
+
+def test_clusterings_refuse_what_they_cannot_reach(people: Folder, duckanon: Command) -> None:
+    for method in METHODS:
+        text = policy(method).replace("[sensitive.disease]\n", "[sensitive.disease]\nalp = 0.9\n")
+        told = duckanon("run", people.policy(text))
+        assert told.code == (0 if method == "climb" else 2)
+        assert method == "climb" or "cannot reach alp and dif" in told.err

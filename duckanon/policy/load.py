@@ -102,7 +102,20 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
     columns.finish()
     top.finish()
     _one_role_each(policy, top)
+    _method_can(policy, top)
     return policy
+
+
+def _method_can(policy: Policy, top: Section) -> None:
+    """The clusterings reach what a class must hold. ALP and DIF belong to the whole table: of the local methods only
+    climb sees to them."""
+    if policy.search.method not in LOCAL or policy.search.method == "climb":
+        return
+    for sensitive in policy.sensitive:
+        thresholds = (sensitive, *sensitive.values.values())
+        if any(part.alp is not None or part.dif is not None for part in thresholds):
+            what = f"{policy.search.method} cannot reach alp and dif, which sensitive.{sensitive.column} asks for"
+            top.fault("search.method", what, "use climb, greedy or optimal")
 
 
 def _one_role_each(policy: Policy, top: Section) -> None:

@@ -1,0 +1,221 @@
+"""What a climb stands on: the distinct tuples with the labels and costs of every level, and statements over them.
+
+Labels are numbered by their text, across all levels of a hierarchy: tuples are in one class exactly if the numbers of
+their released labels are equal, wherever they were placed. All names in the statements are the driver's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from duckanon.census import Census
+from duckanon.expressions import DIALECT, literal
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.kinds import IntervalsKind
+from duckanon.lattice import Lattice, Node
+from duckanon.measure import Measurer, judged_classes
+
+# Costs are whole numbers, so that sums are equal whatever order they were added in.
+UNIT = 1_000_000
+_WORD = 62  # bits of a key that fit into one number
+
+
+class Ground:
+    """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
+
+    def __init__(self, census: Census, measurer: Measurer) -> None:
+        self.census, self.measurer, self.engine = census, measurer, census.engine
+        self.hierarchies = census.hierarchies
+        self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
+        self.places = _places(self.lattice.heights)
+        self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
+        self._adopted: dict[str, exp.Table] = {}
+        self._verdicts: dict[tuple[str, ...], str] = {}
+        self.values = sorted({part.index for part in measurer.judged} | set(measurer.table_rules))
+        self.tops = [self._number_labels(h) for h in self.hierarchies]
+        self._count_tuples()
+        self._count_cells()
+        self._pack()
+
+    # -- tables ---------------------------------------------------------------------------------------
+
+    def name(self, thing: str) -> str:
+        """The quoted name of a scratch table of ours."""
+        if thing not in self._adopted:
+            self._adopted[thing] = self.census.scratch.adopt("TABLE", f"climb_{thing}")
+        return self._adopted[thing].sql(DIALECT, identify=True)
+
+    def keep_only(self, thing: str) -> exp.Table:
+        """Drop all tables but one."""
+        for other in sorted(set(self._adopted) - {thing}):
+            self.census.scratch.drop(self._adopted[other])
+        return self._adopted[thing]
+
+    def make(self, thing: str, query: str, note: str = "") -> None:
+        self.engine.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
+
+    def add(self, thing: str, query: str) -> None:
+        """Add rows by making the table anew: DuckDB 2.0 loses a large INSERT into a table of the same transaction."""
+        self.make(thing, f"FROM {self.name(thing)} UNION ALL {query}")
+
+    def count(self, thing: str, what: str = "COUNT(*)") -> int:
+        ((found,),) = self.engine.fetch(f"SELECT COALESCE({what}, 0) FROM {self.name(thing)}")
+        return int(found)
+
+    # -- labels, costs ---------------------------------------------------------------------------------
+
+    def _number_labels(self, hierarchy: Hierarchy) -> int:
+        """Makes labels_{i}: code, and per level the number of its label and its cost; says the number of the top's."""
+        mapping, height = hierarchy.mapping.sql(DIALECT, identify=True), hierarchy.height
+        texts = ["CAST(value AS VARCHAR)", *(f"label_{level}" for level in range(1, height))]
+        top = literal(hierarchy.top).sql(DIALECT)
+        listed = " UNION ".join(f"SELECT {text} AS label FROM {mapping}" for text in texts)
+        numbered = f"SELECT label, ROW_NUMBER() OVER (ORDER BY label) AS nr FROM ({listed} UNION SELECT {top})"
+        self.make("numbers", f"SELECT label, CAST(nr AS INTEGER) AS nr FROM ({numbered})")
+        joins = " ".join(f"JOIN {self.name('numbers')} n{at} ON n{at}.label = {text}" for at, text in enumerate(texts))
+        columns = [f"n{level}.nr AS g{level}" for level in range(height)]
+        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in range(1, height)]
+        self.make(f"labels_{hierarchy.index}", f"SELECT code_0 AS code, {', '.join(columns)} FROM {mapping} {joins}")
+        ((number,),) = self.engine.fetch(f"SELECT nr FROM {self.name('numbers')} WHERE label = {top}")
+        return int(number)
+
+    def _cost(self, hierarchy: Hierarchy, level: int) -> str:
+        """The NCP of a value's label, weighted; nothing where the label is that of the level below."""
+        if isinstance(hierarchy.kind, IntervalsKind):
+            share = hierarchy.levels[level].ncp / max(1, self.census.rows - hierarchy.nulls)
+            cost = str(round(UNIT * hierarchy.importance * share))
+        else:
+            weight = UNIT * hierarchy.importance / hierarchy.domain
+            cost = f"CASE WHEN size_{level} > 1 THEN ROUND(size_{level} * {weight!r}) ELSE 0 END"
+        return f"CAST({cost} AS INTEGER)"
+
+    def top_cost(self, hierarchy: Hierarchy) -> int:
+        return round(UNIT * hierarchy.importance) if hierarchy.domain > 1 else 0
+
+    @property
+    def whole_cost(self) -> int:
+        """What a suppressed row costs."""
+        return sum(round(UNIT * h.importance) for h in self.hierarchies)
+
+    def _count_tuples(self) -> None:
+        codes = [h.code(0) for h in self.hierarchies]
+        base = self.measurer.base.sql(DIALECT, identify=True)
+        counted = f"SELECT {', '.join(codes)}, CAST(SUM(n) AS BIGINT) AS n FROM {base} GROUP BY ALL"
+        columns, joins = [], []
+        for h in self.hierarchies:
+            # NULL is in no mapping table: label 0, without cost, at every level below the top.
+            columns += [f"COALESCE(m{h.index}.g{level}, 0) AS g{h.index}_{level}" for level in range(h.height)]
+            columns += [f"COALESCE(m{h.index}.c{level}, 0) AS c{h.index}_{level}" for level in range(1, h.height)]
+            joins.append(f"LEFT JOIN {self.name(f'labels_{h.index}')} m{h.index} ON m{h.index}.code = t.{h.code(0)}")
+        self.make(
+            "tuples",
+            f"SELECT CAST(ROW_NUMBER() OVER (ORDER BY {', '.join(f't.{code}' for code in codes)}) AS INTEGER) AS id, "
+            f"t.*, {', '.join(columns)} FROM ({counted}) t {' '.join(joins)}",
+            "the distinct tuples",
+        )
+
+    def _count_cells(self) -> None:
+        """The sensitive values of the tuples; without any rule on them the tuples are the cells."""
+        if not self.values:
+            self._adopted["cells"] = self._adopted["tuples"]
+            return
+        base = self.measurer.base.sql(DIALECT, identify=True)
+        same = " AND ".join(f"t.{h.code(0)} = b.{h.code(0)}" for h in self.hierarchies)
+        values = ", ".join(f"b.s{index}" for index in self.values)
+        self.make(
+            "cells",
+            f"SELECT t.id, {values}, CAST(SUM(b.n) AS BIGINT) AS n "
+            f"FROM {base} b JOIN {self.name('tuples')} t ON {same} GROUP BY t.id, {values}",
+            "the sensitive values of the tuples",
+        )
+
+    # -- keys ------------------------------------------------------------------------------------------
+
+    def _pack(self) -> None:
+        """Labels of several columns share one number, as far as they fit."""
+        self._places: list[tuple[int, int]] = []  # word and shift of each column
+        word = used = 0
+        for h in self.hierarchies:
+            labels = [f"MAX(g{h.index}_{level})" for level in range(h.height)]
+            greatest = max(self.tops[h.index], self.count("tuples", f"GREATEST({', '.join(labels)})"))
+            bits = greatest.bit_length()
+            if used + bits > _WORD:
+                word, used = word + 1, 0
+            self._places.append((word, used))
+            used += bits
+        self.words = [f"k{number}" for number in range(word + 1)]
+
+    def packed(self, labels: Iterable[str]) -> str:
+        """The key k0, k1, … of a tuple released with these labels, one expression per column."""
+        terms: list[list[str]] = [[] for _ in self.words]
+        for (word, shift), label in zip(self._places, labels, strict=True):
+            terms[word].append(f"CAST({label} AS BIGINT) * {1 << shift}" if shift else f"CAST({label} AS BIGINT)")
+        return ", ".join(f"{' + '.join(parts)} AS {word}" for word, parts in zip(self.words, terms, strict=True))
+
+    def label(self, hierarchy: Hierarchy, level: int, alias: str = "") -> str:
+        return f"{alias}g{hierarchy.index}_{level}" if level < hierarchy.height else str(self.tops[hierarchy.index])
+
+    def cost(self, hierarchy: Hierarchy, level: int, alias: str = "") -> str:
+        if level == hierarchy.height:
+            return str(self.top_cost(hierarchy))
+        return f"{alias}c{hierarchy.index}_{level}" if level else "0"
+
+    def levels_of(self, number: str) -> str:
+        """The levels l0, … of a node by its number."""
+        pairs = zip(self.hierarchies, self.places, strict=True)
+        return ", ".join(f"CAST({number} // {place} % {h.height + 1} AS TINYINT) AS l{h.index}" for h, place in pairs)
+
+    def number_by(self, levels: Iterable[str]) -> str:
+        """The number of the node with these levels, one expression per column."""
+        digits = zip(levels, self.places, strict=True)
+        return " + ".join(f"CAST({level} AS {self.number}) * {place}" for level, place in digits)
+
+    def number_of(self, node: Node) -> int:
+        return sum(level * place for level, place in zip(node, self.places, strict=True))
+
+    def node_of(self, number: int) -> Node:
+        return tuple(number // place % (h + 1) for h, place in zip(self.lattice.heights, self.places, strict=True))
+
+    def label_by(self, hierarchy: Hierarchy, level: str, alias: str = "") -> str:
+        """The label at a level that a column tells."""
+        return self._by_level(
+            hierarchy, level, [self.label(hierarchy, at, alias) for at in range(hierarchy.height + 1)]
+        )
+
+    def cost_by(self, hierarchy: Hierarchy, level: str, alias: str = "") -> str:
+        return self._by_level(hierarchy, level, [self.cost(hierarchy, at, alias) for at in range(hierarchy.height + 1)])
+
+    @staticmethod
+    def _by_level(hierarchy: Hierarchy, level: str, results: list[str]) -> str:
+        cases = " ".join(f"WHEN {at} THEN {result}" for at, result in enumerate(results[:-1]))
+        return f"CASE {level} {cases} ELSE {results[-1]} END"
+
+    # -- verdicts --------------------------------------------------------------------------------------
+
+    def judged(self, members: str, keys: tuple[str, ...]) -> str:
+        """The classes of `members` (id, n, the keys): the keys, x, and whether each is failing."""
+        asked = sorted({part.index for part in self.measurer.judged})
+        columns = ", ".join([*(f"m.{key}" for key in keys), *(f"c.s{index}" for index in asked)])
+        cells = f"SELECT {columns}, m.n FROM {members} m"
+        if asked:
+            cells = f"SELECT {columns}, c.n FROM {members} m JOIN {self.name('cells')} c ON c.id = m.id"
+        return f"(WITH judged AS ({cells}) SELECT * FROM ({self._verdict(keys)}))"
+
+    def _verdict(self, keys: tuple[str, ...]) -> str:
+        """Written once: building it takes longer than asking it."""
+        if keys not in self._verdicts:
+            k, judged = self.measurer.policy.k, self.measurer.judged
+            classes = judged_classes(exp.to_table("judged"), list(keys), k, judged, nulls=False)
+            self._verdicts[keys] = classes.sql(DIALECT, identify=True)
+        return self._verdicts[keys]
+
+
+def _places(heights: tuple[int, ...]) -> list[int]:
+    """A node is a number, its levels the digits: what one step up in each column adds to it."""
+    places, place = [], 1
+    for height in heights:
+        places.append(place)
+        place *= height + 1
+    return places

@@ -1,0 +1,82 @@
+"""Which nodes next: those at which the tuples that are left find the company they need, as some of them tell."""
+
+from __future__ import annotations
+
+from duckanon.hierarchy import Hierarchy
+from duckanon.lattice import Node
+from duckanon.local.climb_ground import Ground
+
+_SEEDS = 4096
+_PAIRS = 1_000_000  # pairs compared at most, as long as enough tuples can be asked
+_FEWEST = 24
+_NEIGHBOURS = 40  # groups of neighbours that a tuple looks at
+
+
+class Scout:
+    """Every tuple asked looks at all that is left, nearest first, and names the cheapest node with enough rows."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.indexes = [h.index for h in ground.hierarchies]
+
+    def ask(self, left: int, wanted: int, turn: int) -> list[tuple[Node, int]]:
+        """Nodes, the cheapest first, each with how many tuples named it."""
+        ground = self.ground
+        seeds = min(_SEEDS, max(_FEWEST, _PAIRS // max(1, left)))
+        chosen = f"SELECT * FROM {ground.name('left_over')} ORDER BY hash(id + {turn}), id LIMIT {seeds}"
+        ground.make("seeds", chosen)
+        ground.make("near", self._near(wanted))
+        rows = ground.engine.fetch(self._named(wanted), f"nodes for {left} tuples")
+        return [(ground.node_of(int(number)), int(votes)) for number, votes in rows]
+
+    def _near(self, wanted: int) -> str:
+        """For every seed, the groups of tuples that it meets at the same node, nearest first: levels, w rows, cost; and
+        the levels u{i} at which it meets all of them so far."""
+        ground, levels = self.ground, [f"l{index}" for index in self.indexes]
+        meeting = ground.number_by(self._meeting(h) for h in ground.hierarchies)
+        met = (
+            f"SELECT a.id AS seed, {meeting} AS node, SUM(b.n) AS w "
+            f"FROM {ground.name('seeds')} a, {ground.name('left_over')} b GROUP BY ALL"
+        )
+        priced = (
+            f"SELECT m.*, {self._cost('m.l')} AS cost FROM (SELECT *, {ground.levels_of('node')} FROM ({met})) m "
+            f"JOIN {ground.name('seeds')} s ON s.id = m.seed"
+        )
+        order = "PARTITION BY seed ORDER BY cost, node"
+        counted = (
+            f"SELECT *, ROW_NUMBER() OVER ({order}) AS nth, "
+            f"SUM(w) OVER ({order} ROWS UNBOUNDED PRECEDING) - w AS before FROM ({priced})"
+        )
+        joins = ", ".join(f"MAX({lv}) OVER ({order} ROWS UNBOUNDED PRECEDING) AS u{lv[1:]}" for lv in levels)
+        return f"SELECT *, {joins} FROM ({counted}) WHERE nth <= {_NEIGHBOURS} AND before < {wanted}"
+
+    def _meeting(self, h: Hierarchy) -> str:
+        """The lowest level at which a and b have the same label."""
+        cases = " ".join(f"WHEN a.g{h.index}_{lv} = b.g{h.index}_{lv} THEN {lv}" for lv in range(h.height))
+        return f"CASE {cases} ELSE {h.height} END"
+
+    def _cost(self, level: str) -> str:
+        return " + ".join(self.ground.cost_by(h, f"{level}{h.index}", "s.") for h in self.ground.hierarchies)
+
+    def _named(self, wanted: int) -> str:
+        """The cheapest node for each seed: one at which it meets a group, or all of the nearest, with enough rows."""
+        near = self.ground.name("near")
+        plain = ", ".join(f"l{index}" for index in self.indexes)
+        joint = ", ".join(f"u{index} AS l{index}" for index in self.indexes)
+        options = f"SELECT seed, {plain} FROM {near} UNION SELECT seed, {joint} FROM {near}"
+        within = " AND ".join(f"n.l{index} <= o.l{index}" for index in self.indexes)
+        sized = (
+            f"SELECT o.*, SUM(n.w) AS w FROM ({options}) o JOIN {near} n ON n.seed = o.seed AND {within} GROUP BY ALL"
+        )
+        number = self.ground.number_by(f"o.l{index}" for index in self.indexes)
+        priced = (
+            f"SELECT o.seed, {number} AS node, {self._cost('o.l')} AS cost, "
+            f"CASE WHEN o.w >= {wanted} THEN 0 ELSE 1 END AS short, o.w FROM ({sized}) o "
+            f"JOIN {self.ground.name('seeds')} s ON s.id = o.seed"
+        )
+        # Where nobody has enough company, the most that was found is the way up.
+        best = (
+            f"SELECT seed, node, cost FROM ({priced}) QUALIFY ROW_NUMBER() OVER "
+            "(PARTITION BY seed ORDER BY short, CASE WHEN short = 1 THEN -w ELSE 0 END, cost, node) = 1"
+        )
+        return f"SELECT node, COUNT(*) FROM ({best}) GROUP BY node ORDER BY SUM(cost) // COUNT(*), node"
