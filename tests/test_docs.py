@@ -11,7 +11,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from duckanon import resources
+import duckanon
+from duckanon import Policy, resources
 from duckanon.demo import demo
 from tests.conftest import ROOT
 
@@ -23,8 +24,14 @@ _EXAMPLE = re.compile(r"```sql\n(?P<sql>.*?)\n```\n(?P<table>\n(?:\|[^\n]*\n)+)?
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Iterator[duckdb.DuckDBPyConnection]:
     folder = tmp_path_factory.mktemp("demo")
     demo(folder, lambda _: None)
+    local = (folder / "patients.toml").read_text(encoding="utf-8").replace("patients_anonymous", "patients_local")
     with duckdb.connect(str(folder / "warehouse.duckdb")) as connection:
         connection.execute(resources.macros())
+        duckanon.run(Policy.parse(local + '[search]\nmethod = "climb"\n', folder), connection)
+        connection.execute(
+            "CREATE VIEW city_levels AS "
+            "SELECT city AS level_0, region AS level_1, country AS level_2, '*' AS level_3 FROM dim_city"
+        )
         yield connection
 
 
