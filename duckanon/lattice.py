@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import heapq
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from operator import le
@@ -50,6 +51,27 @@ class Lattice:
     @staticmethod
     def lowered(node: Node, index: int) -> Node:
         return (*node[:index], node[index] - 1, *node[index + 1 :])
+
+    def ascending(
+        self, bound: Callable[[Node], float], failing: Callable[[Node], Node | None] = lambda _: None
+    ) -> Iterator[tuple[float, Node]]:
+        """All nodes by rising bound, ties in order, without enumerating the lattice first.
+
+        `bound` never falls towards more general nodes. `failing` names a more general node that is known to fail, and
+        with it all nodes in between: these are passed over.
+        """
+        heap, reached = [(bound(self.bottom), self.bottom)], {self.bottom}
+        while heap:
+            value, node = heapq.heappop(heap)
+            if failing(node) is None:
+                yield value, node
+            # Every node above that is not below the failing one exceeds it in some column.
+            highest = failing(node) or node
+            for index, level in enumerate(highest):
+                raised = (*node[:index], level + 1, *node[index + 1 :])
+                if level < self.heights[index] and raised not in reached:
+                    reached.add(raised)
+                    heapq.heappush(heap, (bound(raised), raised))
 
     @property
     def is_vast(self) -> bool:

@@ -136,3 +136,22 @@ def test_clusterings_refuse_what_they_cannot_reach(people: Folder, duckanon: Com
         told = duckanon("run", people.policy(text))
         assert told.code == (0 if method == "climb" else 2)
         assert method == "climb" or "cannot reach alp and dif" in told.err
+
+
+def test_a_released_column_is_rolled_up_by_its_hierarchy(people: Folder, duckanon: Command) -> None:
+    path = people.policy(policy("climb"))
+    assert duckanon("run", path).code == 0
+    told = duckanon("hierarchy", path, "age", "--csv")
+    assert told.out.splitlines()[:2] == [
+        "level_0,level_1,level_2,level_3,level_4",
+        '20,"[20, 25)","[20, 30)","[20, 40)",*',
+    ]
+    (people.path / "age.csv").write_text(told.out, encoding="utf-8")
+    assert duckanon("install", people.database).code == 0
+    rolled = people.sql(
+        f"CREATE VIEW age AS FROM read_csv('{people.path}/age.csv', all_varchar = true)",
+        "SELECT rolled_up, count(*) FROM duckanon.roll_up('out', 'age', 'age', 3) GROUP BY ALL ORDER BY ALL",
+    )
+    assert {label for label, _ in rolled} <= {"[20, 40)", "[40, 60)", "*"}
+    assert sum(count for _, count in rolled) == len(released(people, "table"))
+    assert duckanon("hierarchy", path, "--csv").code == 2

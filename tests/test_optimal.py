@@ -20,7 +20,6 @@ from duckanon.measure import Measurement, Measurer
 from duckanon.objective import TIE
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.scratch import Scratch
-from duckanon.search.optimal import ascending
 from duckanon.source import bind_source
 from duckanon.survey import Survey, aggregates
 from tests.conftest import ADULT, PEOPLE, Command, Folder
@@ -204,15 +203,15 @@ def test_adult(suppression: str, levels: tuple[int, ...], suppressed: int, ncp: 
 
 def test_all_nodes_come_once_by_rising_bound() -> None:
     lattice = Lattice((2, 1, 3))
-    nodes = list(ascending(lattice, lambda node: float(sum(node))))
+    nodes = list(lattice.ascending(lambda node: float(sum(node))))
     assert [bound for bound, _ in nodes] == sorted(bound for bound, _ in nodes)
     assert sorted(node for _, node in nodes) == sorted(itertools.product(range(3), range(2), range(4)))
 
 
 def test_nodes_below_a_failing_one_are_passed_over() -> None:
     lattice, failing = Lattice((2, 1, 3)), (1, 1, 2)
-    nodes = ascending(
-        lattice, lambda node: float(sum(node)), lambda node: failing if nowhere_above(node, failing) else None
+    nodes = lattice.ascending(
+        lambda node: float(sum(node)), lambda node: failing if nowhere_above(node, failing) else None
     )
     every = itertools.product(range(3), range(2), range(4))
     assert sorted(node for _, node in nodes) == sorted(node for node in every if not nowhere_above(node, failing))

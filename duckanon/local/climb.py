@@ -16,7 +16,6 @@ from duckanon.local.climb_settle import Settlement
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.search import Seen, search
-from duckanon.search.optimal import ascending
 
 _LOOKS = 1_500_000  # tuples times nodes that one statement may look at
 _YIELD = 0.03  # a batch of the cheapest nodes that places less of what is left is the last of them
@@ -46,7 +45,7 @@ class Climb:
 
     def _cheapest_first(self) -> None:
         """All nodes by rising cost, as long as looking at them is worth it."""
-        nodes = (node for _, node in ascending(self.ground.lattice, self._average))
+        nodes = (node for _, node in self.ground.lattice.ascending(self._average))
         batch, (left, rows) = [next(nodes)], self._left()
         while batch and rows >= self.ground.measurer.policy.k:
             before = rows

@@ -7,9 +7,8 @@ too, so a chain upwards from a candidate is bisected and its highest failing nod
 
 from __future__ import annotations
 
-import heapq
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from duckanon.lattice import Lattice, Node, nowhere_above
@@ -118,7 +117,7 @@ class OptimalSearch:
         """The best node, or None when no node holds; `known` are nodes worth measuring first."""
         self._measure(known)
         self._descend()
-        candidates = ascending(self.lattice, self.objective.bound, self._failing_above)
+        candidates = self.lattice.ascending(self.objective.bound, self._failing_above)
         probes: list[_Probe] = []
         while probes := self._filled(probes, candidates):
             if self._out_of_time():
@@ -264,27 +263,6 @@ def is_monotone(measurer: Measurer, budget: int) -> bool:
         return True
     rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
     return budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
-
-
-def ascending(
-    lattice: Lattice, bound: Callable[[Node], float], failing: Callable[[Node], Node | None] = lambda _: None
-) -> Iterator[tuple[float, Node]]:
-    """All nodes by rising bound, ties in order, without enumerating the lattice first.
-
-    `failing` names a more general node that is known to fail, and with it all nodes in between: these are passed over.
-    """
-    heap, reached = [(bound(lattice.bottom), lattice.bottom)], {lattice.bottom}
-    while heap:
-        value, node = heapq.heappop(heap)
-        if failing(node) is None:
-            yield value, node
-        # Every node above that is not below the failing one exceeds it in some column.
-        highest = failing(node) or node
-        for index, level in enumerate(highest):
-            raised = (*node[:index], level + 1, *node[index + 1 :])
-            if level < lattice.heights[index] and raised not in reached:
-                reached.add(raised)
-                heapq.heappush(heap, (bound(raised), raised))
 
 
 def _tied(loss: float) -> float:
