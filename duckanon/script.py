@@ -10,10 +10,14 @@ from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import column
 from duckanon.lattice import Node
+from duckanon.local import place
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
+from duckanon.policy.load import LOCAL
 from duckanon.portable import DIALECTS
+from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
+from duckanon.recoding.local import LocalRecoding
 from duckanon.release import as_they_are
 from duckanon.result import named_levels
 from duckanon.scratch import Scratch
@@ -34,12 +38,16 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
         census = take_census(policy, source, scratch)
         measurer = Measurer(policy, census)
         statements = list(engine.trace[start:])
-        node = _given(levels, census) if levels else _found(policy, census, measurer)
-        statements += _node_statements(policy, census, measurer, node, source, scratch)
+        if levels is None and policy.search.method in LOCAL:
+            header = f"-- policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
+            statements += _local_statements(policy, census, measurer, source, scratch)
+        else:
+            node = _given(levels, census) if levels else _found(policy, census, measurer)
+            shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
+            header = f"-- policy {policy.name}, levels {shown}"
+            statements += _node_statements(policy, census, measurer, node, source, scratch)
     finally:
         scratch.clear()
-    shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
-    header = f"-- policy {policy.name}, levels {shown}"
     return "\n\n".join([header, *(_text(note, statement, dialect) for note, statement in statements)])
 
 
@@ -80,15 +88,33 @@ def _found(policy: Policy, census: Census, measurer: Measurer) -> Node:
 def _node_statements(
     policy: Policy, census: Census, measurer: Measurer, node: Node, source: BoundSource, scratch: Scratch
 ) -> list[tuple[str, Statement]]:
-    engine = scratch.engine
-    start = len(engine.trace)
+    start = len(scratch.engine.trace)
     scratch.view("level", _level_view(census, node), "the level view over the census")
     recoding = FullDomain(policy, measurer, measurer.measure(node))
+    return _release_statements(recoding, source, scratch, start)
+
+
+def _local_statements(
+    policy: Policy, census: Census, measurer: Measurer, source: BoundSource, scratch: Scratch
+) -> list[tuple[str, Statement]]:
+    """What follows once the cells are placed; the placing itself takes hundreds of statements, none like another."""
+    placement = place(policy, census, measurer, lambda *_: None)
+    if placement is None:
+        raise PolicyError([Fault("policy", f"{policy.search.method} finds no release that holds")], policy.file)
+    start = len(scratch.engine.trace)
+    return _release_statements(LocalRecoding(policy, measurer, placement), source, scratch, start)
+
+
+def _release_statements(
+    recoding: Recoding, source: BoundSource, scratch: Scratch, start: int
+) -> list[tuple[str, Statement]]:
+    """All that was traced since `start`, and the release as rows and as a view."""
+    trace = scratch.engine.trace
     rows = recoding.query(source, as_they_are)
-    statements = [*engine.trace[start:], ("the released rows, from the census", rows)]
-    start = len(engine.trace)
+    statements = [*trace[start:], ("the released rows, from the census", rows)]
+    start = len(trace)
     guarded = recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
-    return [*statements, *engine.trace[start:], ("the level view over the source, guarding itself", guarded)]
+    return [*statements, *trace[start:], ("the view over the source, guarding itself", guarded)]
 
 
 def _level_view(census: Census, node: Node) -> exp.Select:

@@ -15,10 +15,11 @@ import pytest
 from duckanon import Policy
 from duckanon.census import Census, take_census
 from duckanon.engine.duckdb import DuckDB
-from duckanon.local import Placement, neighbours
+from duckanon.local import Placement
 from duckanon.local.alpha_k import alpha_k_clustering
 from duckanon.local.alpha_l import alpha_l_diversification
-from duckanon.local.distance import distances_from_raw
+from duckanon.local.clusters import neighbours
+from duckanon.local.clusters.distance import distances_from_raw
 from duckanon.local.l_c import Bucket, Wave, l_c_clustering, waves
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer

@@ -155,3 +155,13 @@ def test_a_released_column_is_rolled_up_by_its_hierarchy(people: Folder, duckano
     assert {label for label, _ in rolled} <= {"[20, 40)", "[40, 60)", "*"}
     assert sum(count for _, count in rolled) == len(released(people, "table"))
     assert duckanon("hierarchy", path, "--csv").code == 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_sql_of_a_local_release_is_printed(people: Folder, duckanon: Command, method: str) -> None:
+    told = duckanon("sql", people.policy(policy(method)))
+    assert told.code == 0, told.err
+    assert f"as {method} places them" in told.out
+    assert "-- the cells where they are released" in told.out
+    assert "-- the view over the source, guarding itself" in told.out
+    assert "levels age=1" in duckanon("sql", people.policy(policy(method)), "--levels", "age=1").out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from duckanon.census import Census
 from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
-from duckanon.local.rounds import Rounds
+from duckanon.local.clusters.rounds import Rounds
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.search import Seen

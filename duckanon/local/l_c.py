@@ -11,7 +11,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Lattice, Node
 from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
-from duckanon.local.rounds import Rounds
+from duckanon.local.clusters.rounds import Rounds
 from duckanon.measure import Measurer
 from duckanon.policy import Policy, Sensitive
 from duckanon.search import Seen

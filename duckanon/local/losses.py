@@ -7,7 +7,7 @@ from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
 from duckanon.local import Placement
 from duckanon.local.clusters import released_labels
-from duckanon.local.distance import distances_from_raw
+from duckanon.local.clusters.distance import distances_from_raw
 from duckanon.policy import Policy
 
 

@@ -84,8 +84,7 @@ class Ground:
     def _cost(self, hierarchy: Hierarchy, level: int) -> str:
         """The NCP of a value's label, weighted; nothing where the label is that of the level below."""
         if isinstance(hierarchy.kind, IntervalsKind):
-            share = hierarchy.levels[level].ncp / max(1, self.census.rows - hierarchy.nulls)
-            cost = str(round(UNIT * hierarchy.importance * share))
+            cost = str(round(UNIT * hierarchy.importance * hierarchy.levels[level].highest_ncp))
         else:
             weight = UNIT * hierarchy.importance / hierarchy.domain
             cost = f"CASE WHEN size_{level} > 1 THEN ROUND(size_{level} * {weight!r}) ELSE 0 END"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckanon.local.climb_settle import PAIRS, Settlement
+from duckanon.local.climb.settlement import PAIRS, Settlement
 
 _FEWEST = 64  # where fewer tuples could be looked at, it is not worth counting so many classes
 _ROUNDS = 2  # each looks at the next dearest tuples

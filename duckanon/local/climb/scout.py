@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
-from duckanon.local.climb_ground import Ground
+from duckanon.local.climb.ground import Ground
 
 _SEEDS = 4096
 _PAIRS = 1_000_000  # pairs compared at most, as long as enough tuples can be asked

@@ -15,7 +15,7 @@ from duckanon.expressions import DIALECT, TOLERANCE, literal
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.local import Placement
-from duckanon.local.distance import Distance
+from duckanon.local.clusters.distance import Distance
 from duckanon.measure import Measurer, judged_classes
 from duckanon.policy import Policy, Sensitive
 from duckanon.values import ValueTable

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duckanon.expressions import DIALECT, TOLERANCE
-from duckanon.local.climb_settle import Settlement
+from duckanon.local.climb.settlement import Settlement
 
 _PART = 8  # of the classes above a value's average, one in this many rises at a time
 

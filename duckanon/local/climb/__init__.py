@@ -8,11 +8,11 @@ from itertools import islice
 from duckanon.census import Census
 from duckanon.lattice import Node
 from duckanon.local import Placement
-from duckanon.local.climb_ground import Ground
-from duckanon.local.climb_improve import Improvement
-from duckanon.local.climb_leaks import Leaks
-from duckanon.local.climb_scout import Scout
-from duckanon.local.climb_settle import Settlement
+from duckanon.local.climb.ground import Ground
+from duckanon.local.climb.improvement import Improvement
+from duckanon.local.climb.leaks import Leaks
+from duckanon.local.climb.scout import Scout
+from duckanon.local.climb.settlement import Settlement
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.search import Seen, search
