@@ -23,7 +23,9 @@ from duckanon.policy import (
     Policy,
     QuasiIdentifier,
     Search,
+    Sensitive,
     Source,
+    ValueThresholds,
 )
 from duckanon.policy.reader import Section, is_number, number, one_of, shown, text, texts, whole
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
@@ -112,7 +114,7 @@ def _method_can(policy: Policy, top: Section) -> None:
     if policy.search.method not in LOCAL or policy.search.method == "climb":
         return
     for sensitive in policy.sensitive:
-        thresholds = (sensitive, *sensitive.values.values())
+        thresholds: tuple[Sensitive | ValueThresholds, ...] = (sensitive, *sensitive.values.values())
         if any(part.alp is not None or part.dif is not None for part in thresholds):
             what = f"{policy.search.method} cannot reach alp and dif, which sensitive.{sensitive.column} asks for"
             top.fault("search.method", what, "use climb, greedy or optimal")
