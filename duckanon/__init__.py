@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+# ruff: noqa: E402 - whatever is loaded next, Ctrl-C has its answer
+from duckanon.interrupts import starting
+
+starting()
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +14,18 @@ from typing import TYPE_CHECKING, Any
 from duckanon.check import check as _check
 from duckanon.engine.duckdb import DuckDB
 from duckanon.errors import (
+    BusyError,
     DuckanonError,
     EngineError,
     HierarchyError,
     PolicyError,
     ReleaseError,
 )
+from duckanon.history import as_frame as _as_frame
+from duckanon.history import history as _history
+from duckanon.ledger import Place as _Place
+from duckanon.ledger import database_of as _database_of
+from duckanon.lock import one_at_a_time as _one_at_a_time
 from duckanon.metrics import measure as _measure
 from duckanon.policy import Policy
 from duckanon.run import run as _run
@@ -29,6 +40,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 __all__ = [
+    "BusyError",
     "DuckanonError",
     "EngineError",
     "HierarchyError",
@@ -38,6 +50,7 @@ __all__ = [
     "__version__",
     "check",
     "connect",
+    "history",
     "metrics",
     "run",
 ]
@@ -48,10 +61,24 @@ def connect(database: str | Path | None = None, *, read_only: bool = False) -> D
     return DuckDB.open(Path(database) if database is not None else None, writable=not read_only)
 
 
-def run(policy: Policy | str | Path, db: Any, *, replace: bool = False, dry_run: bool = False) -> Result:
-    """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection."""
+def run(
+    policy: Policy | str | Path,
+    db: Any,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+    if_changed: bool = False,
+    wait: float = 0,
+) -> Result:
+    """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection.
+
+    Another run of this policy to the same place is waited for, at most `wait` seconds.
+    """
+    wanted = _policy(policy)
     with _engine(db) as engine:
-        return _run(_policy(policy), engine, replace=replace, dry_run=dry_run)
+        place = _Place.of(wanted, _database_of(engine))
+        with _one_at_a_time(wanted.name, None if dry_run else place.key, wait):
+            return _run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed)
 
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:
@@ -68,6 +95,13 @@ def metrics(
     columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     with _engine(db) as engine:
         return _measure(engine, source, asked, columns, k).as_frame()
+
+
+def history(db: Any, policy: Policy | str | None = None) -> pandas.DataFrame:
+    """The ledger in `db`, newest run first, each with its constraints; `policy`: only this one's (or of this name)."""
+    name = policy.name if isinstance(policy, Policy) else policy
+    with _engine(db) as engine:
+        return _as_frame(_history(engine, name))
 
 
 def _policy(policy: Policy | str | Path) -> Policy:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -11,8 +12,10 @@ from duckanon.errors import EngineError, Fault, PolicyError
 from duckanon.expressions import case_of, column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
+from duckanon.hierarchy.drift import Drift
 from duckanon.lattice import Node
 from duckanon.policy import Policy, Sensitive
+from duckanon.pseudonyms import Pseudonym
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, plain
 from duckanon.values import NO_LEVEL, ValueTable, value_table
@@ -25,7 +28,10 @@ _TELLING_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Census:
-    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n."""
+    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n.
+
+    A column of pseudonyms holds what these are made of: they are made for what is released, and only there.
+    """
 
     table: exp.Table
     rows: int
@@ -34,6 +40,8 @@ class Census:
     keep: tuple[Column, ...]
     scratch: Scratch
     warnings: tuple[str, ...]
+    drift: tuple[Drift, ...] = ()  # what the hierarchies do not know
+    left_out: int = 0  # rows of the source that are not in the table: they are suppressed
 
     @property
     def engine(self) -> Engine:
@@ -48,6 +56,12 @@ class Census:
         """The columns of what is released beside the quasi-identifiers."""
         return [f"s{values.index}" for values in self.sensitive] + [f"k{place}" for place in range(len(self.keep))]
 
+    def remaining(self, policy: Policy) -> Policy:
+        """The policy with what is left of its budget, once the rows are suppressed that are left out."""
+        if not self.left_out:
+            return policy
+        return replace(policy, suppression=max(0, policy.budget(self.rows) - self.left_out))
+
     def keys(self, levels: tuple[int, ...]) -> list[str]:
         """The columns that tell the classes of a node apart; a column at its top tells nothing."""
         return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]
@@ -60,30 +74,45 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     if rows < _FEWEST_ROWS:
         what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
         raise PolicyError([Fault("source", what)], policy.file)
-    hierarchies = build_hierarchies(list(source.quasi_identifiers), tuples, rows, scratch)
+    built = build_hierarchies(list(source.quasi_identifiers), tuples, scratch, policy.unmapped)
     sensitive = [
         value_table(index, wanted, column, tuples, scratch) for index, (wanted, column) in enumerate(source.sensitive)
     ]
-    coded = _coded(tuples, hierarchies, sensitive, len(source.keep))
+    coded = _coded(built.counted, built.hierarchies, sensitive, len(source.keep))
     table = scratch.table("census", coded, "the census: codes of every level")
     scratch.drop(tuples)
+    scratch.drop(built.counted)
     ((coded_rows,),) = scratch.engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
-    if coded_rows != rows:
-        raise EngineError(f"the census holds {coded_rows:,} rows, the source {rows:,}: nothing can be trusted")
+    if coded_rows != built.rows:
+        raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
+    fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
-    warnings += [w for place, kept in enumerate(source.keep) if (w := _telling(kept, place, table, rows, scratch))]
-    return Census(table, rows, tuple(hierarchies), tuple(sensitive), source.keep, scratch, tuple(warnings))
+    warnings += [f"{drift}: {fate}" for drift in built.drift]
+    warnings += _telling_columns(source, table, rows, scratch.engine)
+    return Census(
+        table=table,
+        rows=rows,
+        hierarchies=built.hierarchies,
+        sensitive=tuple(sensitive),
+        keep=source.keep,
+        scratch=scratch,
+        warnings=tuple(warnings),
+        drift=built.drift,
+        left_out=rows - built.rows,
+    )
 
 
-def _telling(kept: Column, place: int, table: exp.Table, rows: int, scratch: Scratch) -> str | None:
-    """A word on a kept column in which many rows are alone with their value: it may identify them by itself."""
-    value = column(f"k{place}")
-    counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
-    ((alone,),) = scratch.engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
-    if alone <= rows * _TELLING_SHARE:
-        return None
-    share = f"{alone / rows:.0%} of the rows are alone with their value"
-    return f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> Iterator[str]:
+    """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
+    for place, kept in enumerate(source.keep):
+        if isinstance(kept, Pseudonym):
+            continue
+        value = column(f"k{place}")
+        counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
+        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
+        if alone > rows * _TELLING_SHARE:
+            share = f"{alone / rows:.0%} of the rows are alone with their value"
+            yield f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
 
 
 def _tuples(source: BoundSource) -> exp.Query:
@@ -106,7 +135,7 @@ def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
     return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
 
 
-def _coded(tuples: exp.Table, hierarchies: list[Hierarchy], sensitive: list[ValueTable], kept: int) -> exp.Query:
+def _coded(tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[ValueTable], kept: int) -> exp.Query:
     query = exp.select().from_(exp.alias_(tuples, "t", table=True))
     for hierarchy in hierarchies:
         alias = f"m{hierarchy.index}"

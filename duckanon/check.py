@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
-from duckanon.policy import Policy
+from duckanon.policy import Policy, Release
 from duckanon.recoding.labels import label_list
+from duckanon.release.folder import bound_release
 from duckanon.result import Result, named_levels
 from duckanon.run import audit_release
 from duckanon.scratch import Scratch
@@ -77,29 +77,28 @@ def _release_relation(policy: Policy, source: BoundSource, scratch: Scratch) -> 
             )
         return found
     path = (policy.folder / policy.release.to).absolute()
-    if not path.is_file():
-        raise ReleaseError(f"release.to: there is no file {path} yet; run the policy first")
-    return _file(path, policy, source, scratch)
-
-
-def _file(path: Path, policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
-    """A released file; a CSV file's labels are texts, its other columns have the types that were released."""
+    release = bound_release(policy, source)
+    what = "folder" if release.options.partition_by else "file"
+    if not (path.is_dir() if what == "folder" else path.is_file()):
+        raise ReleaseError(f"release.to: there is no {what} {path} yet; run the policy first")
     name = scratch.adopt("VIEW", "released")
-    columns: list[Column] = []
-    if policy.release.kind == "csv":
-        types = {c.name: c.type for c in source.keep}
-        types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
-        columns = [Column(header, types.get(header, "VARCHAR")) for header in _header(path)]
-    scratch.engine.define_release(name, path, policy.release.kind, columns)
+    engine.define_release(name, path, release, _columns(path, release, source, engine))
     return Relation((name.name,), "view")
 
 
-def _header(path: Path) -> list[str]:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return next(csv.reader(file), [])
-    except (UnicodeDecodeError, csv.Error):
-        raise ReleaseError(f"release.to: {path} is not a CSV file") from None
+def _columns(path: Path, release: Release, source: BoundSource, engine: Engine) -> list[Column]:
+    """The columns of released files: labels are texts, the others have the types that were released. What the files
+    do not name is known by its position."""
+    parts = release.options.partition_by
+    names = engine.release_columns(path, release)
+    if release.kind == "csv" and not release.options.header:
+        expected = [name for name in source.released if name not in parts]
+        if len(names) != len(expected):
+            raise ReleaseError(f"release.to: {path} has {len(names)} columns, the policy releases {len(expected)}")
+        names = expected
+    types = {c.name: c.type for c in source.keep}
+    types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
+    return [Column(name, types.get(name, "VARCHAR")) for name in (*names, *parts)]
 
 
 def _same_columns(policy: Policy, relation: Relation, source: BoundSource, engine: Engine) -> None:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
-import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any
 
-from duckanon.errors import DuckanonError, Fault, PolicyError
-from duckanon.policy import Policy
+from duckanon import commands
+from duckanon.commands import WRONG
+from duckanon.errors import DuckanonError, without_values
+from duckanon.interrupts import INTERRUPTED, started
+from duckanon.log import JsonLog
 from duckanon.version import VERSION
-
-if TYPE_CHECKING:
-    from duckanon.engine.duckdb import DuckDB
-    from duckanon.result import Result
-
-GOOD, FAILS, WRONG, INTERRUPTED = 0, 1, 2, 130
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, _interrupt)
+    options = parser().parse_args(arguments)
+    started()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without ≥ must not change the outcome
@@ -35,185 +29,74 @@ def main(arguments: list[str] | None = None) -> int:
         code: int = options.command(options)
         return code
     except DuckanonError as error:
-        return _failed(options, str(error), WRONG)
-    except KeyboardInterrupt:
-        return _failed(options, "interrupted; nothing was written", INTERRUPTED)
+        return _failed(options, error, str(error), WRONG)
+    except KeyboardInterrupt as error:
+        return _failed(options, error, "interrupted; nothing was written", INTERRUPTED)
     except OSError as error:
-        return _failed(options, f"{error.filename or 'the system'}: {error.strerror or error}", WRONG)
+        return _failed(options, error, f"{error.filename or 'the system'}: {error.strerror or error}", WRONG)
     except Exception as error:
-        return _failed(options, f"unexpected {type(error).__name__}; --debug shows where (it may show values)", WRONG)
+        message = f"unexpected {type(error).__name__}; --debug shows where (it may show values)"
+        return _failed(options, error, message, WRONG)
 
 
-def _say(text: str, stream: TextIO | None = None) -> None:
-    """Print. A reader that has gone, or a full disk behind the pipe, does not change the outcome."""
-    stream = stream or sys.stdout
-    try:
-        print(text, file=stream, flush=True)
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if not isinstance(error, BrokenPipeError):
-            print(f"duckanon: the answer could not be written: {error.strerror}", file=sys.stderr)
-
-
-def _failed(options: argparse.Namespace, message: str, code: int) -> int:
+def _failed(options: argparse.Namespace, error: BaseException, message: str, code: int) -> int:
     if options.debug:
         traceback.print_exc()
-    print(f"duckanon: {message}", file=sys.stderr)
-    return code
-
-
-def _interrupt(*_: object) -> None:
-    raise KeyboardInterrupt
-
-
-# -- the commands ---------------------------------------------------------------------------------
-
-
-def _demo(options: argparse.Namespace) -> int:
-    from duckanon.demo import demo
-
-    result = demo(options.into, _say)
-    return GOOD if result.good else FAILS
-
-
-def _run(options: argparse.Namespace) -> int:
-    from duckanon.run import run
-
-    policy = Policy.load(options.policy)
-    writable = policy.release.kind in ("table", "view") and not options.dry_run
-    with _open(policy, options.db, writable, options) as engine, _Progress() as progress:
-        result = run(policy, engine, replace=options.replace, dry_run=options.dry_run, progress=progress.say)
-    return _told(result, options.json)
-
-
-def _check(options: argparse.Namespace) -> int:
-    from duckanon.check import check
-
-    policy = Policy.load(options.policy)
-    with _open(policy, options.db, False, options) as engine:
-        result = check(policy, engine, release=options.release)
-    return _told(result, options.json)
-
-
-def _sql(options: argparse.Namespace) -> int:
-    if (options.policy is None) == (options.metrics is None):
-        raise PolicyError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
-    if options.metrics is not None:
-        from duckanon.portable import metrics_script
-
-        numeric = frozenset(options.numeric)
-        _say(metrics_script(options.metrics, options.qi or [], options.sensitive, options.dialect, numeric=numeric))
-        return GOOD
-    from duckanon.script import script
-
-    policy = Policy.load(options.policy)
-    with _open(policy, options.db, writable=False) as engine:
-        _say(script(policy, engine, options.levels, options.dialect))
-    return GOOD
-
-
-def _hierarchy(options: argparse.Namespace) -> int:
-    from duckanon.hierarchy.show import builtins_text, show
-
-    if options.policy is None:
-        _say(builtins_text())
-        return GOOD
-    policy = Policy.load(options.policy)
-    with _open(policy, options.db, writable=False) as engine:
-        text, faults = show(policy, engine, options.column, options.csv)
-    if text:
-        _say(text)
-    for fault in faults:
-        _say(f"duckanon: {fault}", sys.stderr)
-    return WRONG if faults else GOOD
-
-
-def _metrics(options: argparse.Namespace) -> int:
-    from duckanon.metrics import measure, metrics_text, open_source
-
-    with open_source(options.source, options.db) as engine:
-        found = measure(engine, options.source, options.qi, options.sensitive, options.k)
-    _say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
-    return GOOD
-
-
-def _install(options: argparse.Namespace) -> int:
-    from duckanon.engine.duckdb import DuckDB
-
-    with DuckDB.open(options.database, writable=True) as engine:
-        installed = engine.install_macros()
-    _say(f"{options.database}: {installed} macros in schema duckanon; try FROM duckanon.k_anonymity('t', ['a', 'b'])")
-    return GOOD
-
-
-def _told(result: Result, as_json: bool) -> int:
-    from duckanon.report import summary
-
-    if as_json:
-        _say(json.dumps(result.as_json(), ensure_ascii=False, default=str))
-        for reason in result.reasons:
-            _say(f"duckanon: {reason}", sys.stderr)
+    if getattr(options, "log", None):
+        said = without_values(error) if isinstance(error, DuckanonError) else message
+        (options.watch or JsonLog(None)).step(
+            "failed", outcome="error" if code == WRONG else "interrupted", message=said
+        )
     else:
-        _say(summary(result), sys.stdout if result.good else sys.stderr)
-    return GOOD if result.good else FAILS
-
-
-def _open(policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None) -> DuckDB:
-    """The policy's database, or the one given on the command line."""
-    from duckanon.engine.duckdb import DuckDB
-    from duckanon.engine.opening import Limits
-
-    path = override if override is not None else policy.source.database
-    if path is None and policy.source.table is not None:
-        fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
-        raise PolicyError([fault], policy.file)
-    limits = Limits(options.memory_limit, options.threads) if options else None
-    return DuckDB.open(path, writable, limits)
-
-
-class _Progress:
-    """One line on a terminal, rewritten; nothing at all when piped."""
-
-    def __init__(self) -> None:
-        self.shown = sys.stderr.isatty()
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-    def say(self, message: str) -> None:
-        if self.shown:
-            print(f"\r\033[K{message} …", end="", file=sys.stderr, flush=True)
+        print(f"duckanon: {message}", file=sys.stderr)
+    return code
 
 
 # -- the words ------------------------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def parser() -> argparse.ArgumentParser:
+    words = argparse.ArgumentParser(
         prog="duckanon",
         description="Anonymize tables of people where they lie: inside the database, in plain SQL.",
         epilog="Exit codes: 0 released, or holds; 1 a constraint does not hold, or no feasible release; "
         "2 wrong usage, policy, data or database.",
     )
-    parser.add_argument("--version", action="version", version=f"duckanon {VERSION}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    demo = _add(commands, "demo", _demo, "run a complete example on built-in data", "duckanon demo --into try-it")
+    words.add_argument("--version", action="version", version=f"duckanon {VERSION}")
+    verbs = words.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    demo = _add(verbs, "demo", commands.demo, "run a complete example on built-in data", "duckanon demo --into try-it")
     demo.add_argument("--into", type=Path, metavar="DIR", help="keep the example in this folder")
-    run = _add(commands, "run", _run, "search, release, and verify the release", "duckanon run patients.toml")
+    run = _add(verbs, "run", commands.run, "search, release, and verify the release", "duckanon run patients.toml")
     _policy_arguments(run)
     run.add_argument("--dry-run", action="store_true", help="search and verify, but write nothing")
     run.add_argument("--replace", action="store_true", help="replace a release that this policy did not make")
+    run.add_argument(
+        "--if-changed",
+        action="store_true",
+        help="do nothing if policy, hierarchies and source are as at the last release",
+    )
+    run.add_argument("--log", choices=["json"], help="follow the run as lines of JSON on standard error")
+    run.set_defaults(watch=None)
     run.add_argument("--json", action="store_true", help="print one JSON document")
-    check = _add(commands, "check", _check, "measure the source against the policy", "duckanon check patients.toml")
+    check = _add(
+        verbs, "check", commands.check, "measure the source against the policy", "duckanon check patients.toml"
+    )
     _policy_arguments(check)
     check.add_argument("--release", action="store_true", help="measure the existing release instead of the source")
     check.add_argument("--json", action="store_true", help="print one JSON document")
+    history = _add(
+        verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
+    )
+    history.add_argument("policy", nargs="?", metavar="POLICY", help="only this policy's runs, from its ledger")
+    history.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the ledger")
+    history.add_argument("--limit", type=_at_least_one, metavar="N", help="only the last N runs")
+    history.add_argument("--json", action="store_true", help="print one JSON document")
     sql = _add(
-        commands, "sql", _sql, "print the SQL that a run executes", "duckanon sql patients.toml --levels age=2,zip=1"
+        verbs,
+        "sql",
+        commands.sql,
+        "print the SQL that a run executes",
+        "duckanon sql patients.toml --levels age=2,zip=1",
     )
     sql.add_argument("policy", nargs="?", metavar="POLICY", help="the policy file (TOML)")
     sql.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
@@ -225,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     sql.add_argument("--levels", metavar="COLUMN=LEVEL,…", help="this node of the lattice (default: search for it)")
     sql.add_argument("--dialect", default="duckdb", help="the SQL dialect to print, such as postgres (default duckdb)")
     hierarchy = _add(
-        commands, "hierarchy", _hierarchy, "show the hierarchies of a policy, or the ready-made ones",
+        verbs, "hierarchy", commands.hierarchy, "show the hierarchies of a policy, or the ready-made ones",
         "duckanon hierarchy patients.toml age",
     )  # fmt: skip
     hierarchy.add_argument(
@@ -235,9 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     hierarchy.add_argument("--csv", action="store_true", help="print the column's hierarchy as a hierarchy file")
     hierarchy.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
     metrics = _add(
-        commands,
+        verbs,
         "metrics",
-        _metrics,
+        commands.metrics,
         "privacy metrics of any table or file",
         "duckanon metrics patients --db warehouse.duckdb --qi age --qi zip --sensitive diagnosis",
     )
@@ -249,14 +132,14 @@ def _parser() -> argparse.ArgumentParser:
     metrics.add_argument("--k", type=_at_least_one, default=5, help="the least class size for rows at risk (default 5)")
     metrics.add_argument("--json", action="store_true", help="print one JSON document")
     install = _add(
-        commands,
+        verbs,
         "install",
-        _install,
+        commands.install,
         "install the analysts' macros in a DuckDB file",
         "duckanon install warehouse.duckdb",
     )
     install.add_argument("database", type=Path, metavar="DB", help="the DuckDB file")
-    return parser
+    return words
 
 
 def _question_arguments(parser: Any, required: bool = True) -> None:
@@ -270,8 +153,18 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
-def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int], what: str, example: str) -> Any:
-    parser = commands.add_parser(
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not 0 <= seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number of seconds, found '{text}'")
+    return seconds
+
+
+def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], what: str, example: str) -> Any:
+    parser = verbs.add_parser(
         name,
         help=what,
         description=what[0].upper() + what[1:] + ".",
@@ -286,11 +179,12 @@ def _add(commands: Any, name: str, command: Callable[[argparse.Namespace], int],
 def _policy_arguments(parser: Any) -> None:
     parser.add_argument("policy", metavar="POLICY", help="the policy file (TOML)")
     parser.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    parser.add_argument("--memory-limit", metavar="SIZE", help="memory that DuckDB may take, such as 2GB")
     parser.add_argument(
-        "--memory-limit", metavar="SIZE", help="memory that DuckDB may take, such as 2GB"
+        "--wait",
+        type=_seconds,
+        default=0,
+        metavar="SECONDS",
+        help="wait so long for another process that holds the database or runs this policy",
     )
     parser.add_argument("--threads", type=int, metavar="N", help="threads that DuckDB may use")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

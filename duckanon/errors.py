@@ -50,3 +50,19 @@ class EngineError(DuckanonError):
     def __init__(self, message: str, sql: str | None = None) -> None:
         self.sql = sql
         super().__init__(message)
+
+
+class BusyError(DuckanonError):
+    """Another run holds what this one needs."""
+
+
+def without_values(error: BaseException) -> str:
+    """What a log or ledger may keep of an error: of what follows a quotation mark, which may be a value, nothing."""
+    if isinstance(error, FaultsError):
+        return "; ".join(without_quotes(str(fault)) for fault in error.faults)
+    return without_quotes(str(error)) if isinstance(error, DuckanonError) else f"unexpected {type(error).__name__}"
+
+
+def without_quotes(text: str) -> str:
+    said, quote, _ = text.partition("'")
+    return said.rstrip() + " …" if quote else said

@@ -18,7 +18,9 @@ _MOST_NAMED = 5  # values listed per threshold
 def impossible(policy: Policy, census: Census) -> list[str]:
     """Every threshold of the policy that no generalization can reach within the budget."""
     budget = policy.budget(census.rows)
-    found = []
+    found = [str(drift) for drift in census.drift if census.left_out > budget]
+    if found:
+        found.append(f"privacy.unmapped: {census.left_out:,} rows would be suppressed, the budget is {budget:,}")
     if policy.k > census.rows:
         found.append(f"privacy.k: {policy.k} is above the {census.rows} rows of the source")
     for values in census.sensitive:

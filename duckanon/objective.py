@@ -41,11 +41,12 @@ def _ncp(survey: Survey) -> Objective:
     hierarchies = survey.census.hierarchies
     per_row = sum(h.importance for h in hierarchies)
     whole = survey.census.rows * per_row
+    left_out = survey.census.left_out * per_row / whole
     costs = [[h.importance * level.ncp / whole for level in h.levels] for h in hierarchies]
     highest = [[h.importance * level.highest_ncp for level in h.levels] for h in hierarchies]
 
     def bound(node: Node, failing_rows: int = 0) -> float:
-        least = sum(cost[level] for cost, level in zip(costs, node, strict=True))
+        least = left_out + sum(cost[level] for cost, level in zip(costs, node, strict=True))
         if failing_rows:
             more = per_row - sum(cost[level] for cost, level in zip(highest, node, strict=True))
             least += failing_rows * more / whole
@@ -64,7 +65,7 @@ def _precision(policy: Policy, census: Census) -> Objective:
     steps = [[h.importance * level / h.height / weights for level in range(h.height + 1)] for h in census.hierarchies]
 
     def loss(node: Node, failing_rows: int = 0) -> float:
-        share = failing_rows / census.rows
+        share = (failing_rows + census.left_out) / census.rows
         return (1 - share) * sum(step[level] for step, level in zip(steps, node, strict=True)) + share
 
     return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
@@ -72,10 +73,15 @@ def _precision(policy: Policy, census: Census) -> Objective:
 
 def _discernibility(policy: Policy, census: Census) -> Objective:
     """n rows in at most Π values classes have Σ x² of at least n² / Π values; and no released class is below k."""
+    left_out = census.left_out
 
     def bound(node: Node, failing_rows: int = 0) -> float:
         most = math.prod(h.levels[level].values for h, level in zip(census.hierarchies, node, strict=True))
-        released = census.rows - failing_rows
-        return max(released * (released / most), float(policy.k * released)) + float(failing_rows) * census.rows
+        suppressed = failing_rows + left_out
+        released = census.rows - suppressed
+        return max(released * (released / most), float(policy.k * released)) + float(suppressed) * census.rows
 
-    return Objective(bound, lambda found: [node.squares + float(node.failing_rows) * census.rows for node in found])
+    def losses(found: list[Surveyed]) -> list[float]:
+        return [node.squares + float(node.failing_rows + left_out) * census.rows for node in found]
+
+    return Objective(bound, losses)

@@ -11,6 +11,8 @@ from duckanon.result import Result
 
 def summary(result: Result) -> str:
     """A run or check in a screenful."""
+    if result.status == "unchanged":
+        return _headline(result)
     lines = [_headline(result)]
     if result.reasons:
         lines += [f"  {reason}" for reason in result.reasons]
@@ -36,6 +38,9 @@ def summary(result: Result) -> str:
 def _headline(result: Result) -> str:
     if result.status == "released" and result.release:
         return f"{result.name}: released to {result.release['kind']} {result.release['to']}, and verified there"
+    if result.status == "unchanged" and result.release:
+        place = f"{result.release['kind']} {result.release['to']}"
+        return f"{result.name}: unchanged since the release of {result.since} to {place}; nothing was done"
     words = {
         "holds": "the release would hold (dry run, nothing written)" if result.dry_run else "the policy holds",
         "violated": "the policy does NOT hold",

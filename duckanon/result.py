@@ -14,7 +14,7 @@ from duckanon.search import Step
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome: `status` is released, holds, violated or infeasible."""
+    """The outcome: `status` is released, unchanged, holds, violated or infeasible."""
 
     status: str
     name: str
@@ -36,10 +36,11 @@ class Result:
     dry_run: bool = False
     classes_by_levels: list[dict[str, Any]] | None = None  # of local recoding: the combinations of levels in use
     effort: dict[str, Any] | None = None  # of the optimal search: nodes there were, measured, pruned
+    since: str | None = None  # of an unchanged release: when it was made
 
     @property
     def good(self) -> bool:
-        return self.status in ("released", "holds")
+        return self.status in ("released", "unchanged", "holds")
 
     def as_json(self) -> dict[str, Any]:
         document: dict[str, Any] = {
@@ -63,6 +64,8 @@ class Result:
                 "dry_run": self.dry_run,
                 "before": self.before,
             }
+        if self.since is not None:
+            document["since"] = self.since
         if self.effort is not None:
             document["search"] = self.effort
         document |= {"seconds": self.seconds, "warnings": list(self.warnings)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,13 +13,17 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
+from duckanon.errors import without_quotes
 from duckanon.expressions import column, sql
 from duckanon.lattice import Node
+from duckanon.ledger_book import Book
+from duckanon.log import Watch
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
+from duckanon.pseudonyms import keyed
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.release import Labels, as_they_are, repeated
-from duckanon.release.targets import FileTarget, RelationTarget, Target, mark_of, open_target
+from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import Result, step_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, define_source
@@ -27,30 +31,38 @@ from duckanon.survey import Surveyed
 from duckanon.verify import Audit, Audited, audit
 from duckanon.version import VERSION
 
-Progress = Callable[[str], None]
+_LAST_STEP = {"released": "settled", "unchanged": "unchanged", "holds": "holds"}
 
 
 def run(
-    policy: Policy, engine: Engine, *, replace: bool = False, dry_run: bool = False, progress: Progress = lambda _: None
+    policy: Policy,
+    engine: Engine,
+    *,
+    replace: bool = False,
+    dry_run: bool = False,
+    if_changed: bool = False,
+    watch: Watch | None = None,
 ) -> Result:
     """Search, release, and verify the release by an independent query.
 
-    The whole run is one transaction over one view of the data: whatever ends it early leaves nothing behind.
+    The whole run is one transaction over one view of the data: whatever ends it early leaves nothing behind but a
+    line in the ledger.
     """
-    target = open_target(policy, engine, replace, dry_run)
-    job = Run(policy, engine, target, progress)
+    watch = watch or Watch()
+    job = Run(policy, engine, Book(policy, engine, dry_run), watch)
+    if if_changed:
+        job.book.must_be_kept()
+    watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
-        with engine.transaction():
-            result = job.execute(dry_run)
-            job.scratch.clear()
-            if not result.good:
-                raise _Undo
-        target.settle(job.mark)
-    except _Undo:
-        target.abandon()
-    except BaseException:
-        target.abandon()
+        result = job.release(replace, dry_run, if_changed)
+    except BaseException as error:
+        job.book.broken(error)
         raise
+    if result.status == "released":
+        result = job.book.settled(result)
+    elif not result.good:
+        job.book.refused(result)
+    watch.step(_LAST_STEP.get(result.status, "failed"), **_told(result), seconds=job.book.seconds)
     return result
 
 
@@ -64,20 +76,43 @@ class Run:
 
     policy: Policy
     engine: Engine
-    target: Target
-    progress: Progress
+    book: Book
+    watch: Watch
     mark: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scratch = Scratch(self.engine)
 
-    def execute(self, dry_run: bool) -> Result:
+    def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
+        """Make the release and let it take its place, with its entry in the ledger."""
+        self.target = open_target(self.policy, self.engine, replace, dry_run)
+        try:
+            with keyed(self.policy, self.engine), self.engine.transaction():
+                result = self.execute(dry_run, if_changed)
+                self.scratch.clear()
+                if result.status != "released":
+                    raise _Undo
+                self.book.released(result)
+            self.target.settle(self.mark)
+        except _Undo:
+            self.target.abandon()
+        except BaseException:
+            self.target.abandon()
+            raise
+        return result
+
+    def execute(self, dry_run: bool, if_changed: bool) -> Result:
         policy = self.policy
-        with self.timed("census", f"counting {policy.name}"):
+        with self.timed("source", f"reading {policy.name}"):
             source = bind_source(policy, self.scratch)
             self.target.must_not_be(source)
+            self.book.take(source.relation)
+        if if_changed and (unchanged := self.book.unchanged()):
+            return unchanged
+        with self.timed("census", f"counting {policy.name}") as facts:
             census = take_census(policy, source, self.scratch)
+            facts["rows"] = census.rows
         reasons = feasibility.impossible(policy, census)
         if reasons:
             return self.infeasible(census, None, tuple(reasons))
@@ -85,17 +120,18 @@ class Run:
             found = find_recoding(policy, census, Measurer(policy, census), self.seen)
         recoding = found.recoding
         if recoding is None:
-            return self.infeasible(census, found, tuple(_why(found, policy.budget(census.rows))))
+            return self.infeasible(census, found, tuple(_why(found, census.remaining(policy).budget(census.rows))))
         with self.timed("release", "releasing"):
-            self.mark = mark_of(policy, VERSION, recoding.levels)
+            self.mark = self.book.signed(mark_of(policy, VERSION, recoding.levels))
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
-        with self.timed("verify", "verifying"):
+        with self.timed("verify", "verifying") as facts:
             audited = audit_release(policy, released, census, self.scratch)
+            facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
         return self.finished(census, found, recoding, audited, dry_run)
 
     def seen(self, node: Node, failing_rows: int) -> None:
-        self.progress(f"searching: levels {node}, {failing_rows:,} rows fail")
+        self.watch.say(f"searching: levels {node}, {failing_rows:,} rows fail")
 
     def release_query(self, recoding: Recoding, source: BoundSource) -> exp.Query:
         if self.policy.release.kind != "view":
@@ -116,11 +152,13 @@ class Run:
         return self.scratch.dictionary if isinstance(self.target, FileTarget) else as_they_are
 
     @contextmanager
-    def timed(self, part: str, message: str) -> Iterator[None]:
-        self.progress(message)
-        start = time.perf_counter()
-        yield
+    def timed(self, part: str, message: str) -> Iterator[dict[str, Any]]:
+        """Times a part of the run; what is put into the dictionary goes into the log with it."""
+        self.watch.say(message)
+        start, facts = time.perf_counter(), dict[str, Any]()
+        yield facts
         self.seconds[part] = round(time.perf_counter() - start, 4)
+        self.watch.step(part, seconds=self.seconds[part], **facts)
 
     def finished(self, census: Census, found: Found, recoding: Recoding, audited: Audit, dry_run: bool) -> Result:
         policy, holds = self.policy, audited.holds
@@ -186,6 +224,13 @@ def audit_release(policy: Policy, released: Relation, census: Census, scratch: S
         view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
         audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
     return audit(policy.k, released, [h.column.name for h in census.hierarchies], audited, scratch)
+
+
+def _told(result: Result) -> dict[str, Any]:
+    """What a log says of the end of a run."""
+    told = {"outcome": result.status, "rows": result.rows, "classes": result.classes, "levels": result.levels}
+    words = {"reasons": result.reasons, "warnings": result.warnings}
+    return told | {kind: [without_quotes(text) for text in said] for kind, said in words.items() if said}
 
 
 def _why(found: Found, budget: int) -> Iterator[str]:

@@ -14,8 +14,12 @@ from duckanon.engine.names import folded, quoted
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import any_of, column, sql
 from duckanon.policy import MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
+from duckanon.policy.load import LOCAL
+from duckanon.pseudonyms import Pseudonym
 from duckanon.scratch import Scratch
 
+# -0.0 equals 0.0, and a moment is written in the time zone of who asks: neither could have one pseudonym.
+_NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", "TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
 _FIXED_ARRAY = re.compile(r"\[\d+\]")
 # Two texts that are equal only under a collation, which the column's own type lends to the literal.
 _COLLATED = tuple(
@@ -31,7 +35,7 @@ class BoundSource:
     relation: Relation
     quasi_identifiers: tuple[tuple[QuasiIdentifier, Column], ...]
     sensitive: tuple[tuple[Sensitive, Column], ...]
-    keep: tuple[Column, ...]
+    keep: tuple[Column, ...]  # as they are, then pseudonyms
     released: tuple[str, ...]  # the columns of a release, in the source's order
 
     @property
@@ -41,6 +45,13 @@ class BoundSource:
 
 def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
     """Find the source and check that every column has a role and every role a column."""
+    if policy.pseudonyms and policy.release.kind == "view":
+        fault = Fault("release.kind", "a view cannot hold the key of pseudonyms", "release a table or a file")
+        raise PolicyError([fault], policy.file)
+    if policy.unmapped == "top" and policy.search.method in LOCAL:
+        remedy = 'choose "suppress", or the method greedy, optimal or datafly'
+        fault = Fault("privacy.unmapped", f'"top" does not go with the method {policy.search.method}', remedy)
+        raise PolicyError([fault], policy.file)
     relation = define_source(policy, scratch)
     columns = scratch.engine.columns(relation.table)
     by_name = {folded(c.name): c for c in columns}
@@ -49,6 +60,7 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         "sensitive": [s.column for s in policy.sensitive],
         "columns.identifiers": list(policy.identifiers),
         "columns.keep": list(policy.keep),
+        "columns.pseudonyms": list(_pseudonyms(policy)),
     }
     faults = [
         Fault(f"{role}: {name}", "there is no such column in the source", _nearest(name, columns))
@@ -70,7 +82,10 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         relation,
         tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers),
         tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
-        tuple(by_name[folded(name)] for name in policy.keep),
+        (
+            *(by_name[folded(name)] for name in policy.keep),
+            *(Pseudonym(by_name[folded(name)].name, "VARCHAR") for name in _pseudonyms(policy)),
+        ),
         tuple(c.name for c in columns if folded(c.name) not in hidden),
     )
 
@@ -83,13 +98,17 @@ def plain(c: Column, table: str | None = None) -> exp.Expr:
 
 def _comparable(policy: Policy, released: list[Column], relation: Relation, engine: Engine) -> None:
     """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
+    hashed = {folded(name) for name in _pseudonyms(policy)}
     single = {folded(q.column) for q in policy.quasi_identifiers} | {folded(s.column) for s in policy.sensitive}
     faults = []
     for c in released:
         if _FIXED_ARRAY.search(c.type) or c.type.startswith(("INTERVAL", "UNION", "MAP")):
             faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", "cast it in source.query"))
-        elif folded(c.name) in single and (c.type.endswith("[]") or c.type.startswith("STRUCT")):
+        elif folded(c.name) in single | hashed and (c.type.endswith("[]") or c.type.startswith("STRUCT")):
             faults.append(Fault(c.name, f"is of type {c.type}, not a single value", "cast it in source.query"))
+        elif folded(c.name) in hashed and c.type in _NO_TEXT_OF_ITS_OWN:
+            what = f"is of type {c.type}, whose text can change while the value does not"
+            faults.append(Fault(c.name, what, "cast it in source.query, to BIGINT or VARCHAR"))
     # A file has no collations, and asking it means to guess its format once more.
     texts = [c for c in released if c.type == "VARCHAR" and policy.source.file is None]
     if texts and not faults:
@@ -124,10 +143,15 @@ def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None
 
 
 def _read_as_text(policy: Policy) -> Iterable[str]:
-    """Columns whose hierarchy works on text: a CSV reader must not take the zero off 02139."""
+    """Columns whose hierarchy works on text, and pseudonyms: a CSV reader must not take the zero off 02139."""
+    yield from _pseudonyms(policy)
     for quasi_identifier in policy.quasi_identifiers:
         if isinstance(quasi_identifier.hierarchy, (Mask, MappingFile, MappingTable)):
             yield quasi_identifier.column
+
+
+def _pseudonyms(policy: Policy) -> tuple[str, ...]:
+    return policy.pseudonyms.columns if policy.pseudonyms else ()
 
 
 def _nearest(name: str, columns: list[Column]) -> str:

@@ -10,7 +10,6 @@ from sqlglot import exp
 from duckanon.census import Census
 from duckanon.expressions import column, sql
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.kinds import IntervalsKind
 from duckanon.measure import Measurement
 from duckanon.policy import Policy
 from duckanon.search.greedy import weight
@@ -75,22 +74,18 @@ def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.
 
 def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, released: int) -> float:
     """Σ over the released rows of the NCP of one column's cell, pan eq. 4 and 5."""
-    if level == 0 or hierarchy.domain == 1:
+    if hierarchy.domain == 1 or (level == 0 and not hierarchy.strangers):
         return 0.0
     if level == hierarchy.height:
         return float(released)
     code = hierarchy.code(level)
-    if isinstance(hierarchy.kind, IntervalsKind):
-        # Every range of a level has the same width; NULL is a single value.
-        covered = sql("COALESCE(SUM(CASE WHEN :code <> 0 THEN x END), 0)", code=column(code))
-        ((held,),) = census.engine.fetch(exp.select(covered).from_(good.copy()))
-        return float(held) * hierarchy.levels[level].highest_ncp
-    sizes = exp.select(column(f"code_{level}").as_("code"), column(f"size_{level}").as_("size"))
-    sizes = sizes.distinct().from_(hierarchy.mapping)
+    # NULL is a single value, in no mapping table.
+    prices = exp.select(column(f"code_{level}").as_("code"), hierarchy.ncp(level).as_("ncp"))
+    prices = prices.distinct().from_(hierarchy.mapping)
     query = (
-        exp.select(sql("CAST(COALESCE(SUM(CASE WHEN m.size > 1 THEN g.x * m.size END), 0) AS DOUBLE)"))
+        exp.select(sql("COALESCE(SUM(g.x * m.ncp), 0)"))
         .from_(exp.alias_(good.copy(), "g", table=True))
-        .join(sizes.subquery("m"), on=exp.EQ(this=column(code, "g"), expression=column("code", "m")))
+        .join(prices.subquery("m"), on=exp.EQ(this=column(code, "g"), expression=column("code", "m")))
     )
-    ((held,),) = census.engine.fetch(query)
-    return float(held) / hierarchy.domain
+    ((lost,),) = census.engine.fetch(query)
+    return float(lost)

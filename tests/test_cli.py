@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import PEOPLE, ROOT, Command, Folder
 
-COMMANDS = ["demo", "run", "check", "sql", "hierarchy", "metrics", "install"]
+COMMANDS = ["demo", "run", "check", "sql", "hierarchy", "metrics", "install", "history"]
 
 
 def test_the_json_of_a_run(people: Folder, duckanon: Command) -> None:
@@ -36,7 +36,7 @@ def test_the_json_of_a_run(people: Folder, duckanon: Command) -> None:
     assert found["path"][0]["levels"] == {"age": 0, "zip": 0, "sex": 0}
     assert [step["holds"] for step in found["path"]] == [False] * (len(found["path"]) - 1) + [True]
     assert found["release"] == {"kind": "table", "to": "people_anonymous"}
-    assert set(found["seconds"]) == {"census", "search", "release", "verify"}
+    assert set(found["seconds"]) == {"source", "census", "search", "release", "verify"}
 
 
 def test_the_json_of_a_check_has_no_path_and_no_release(people: Folder, duckanon: Command) -> None:

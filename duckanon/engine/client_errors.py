@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -39,10 +40,29 @@ def translated(statement: exp.Expr | str) -> Iterator[None]:
         raise KeyboardInterrupt from None
 
 
-def opening_fault(error: duckdb.Error) -> str:
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Says what the statements inside were about, when the database refuses one."""
+    try:
+        yield
+    except EngineError as error:
+        if error.sql is None:
+            raise
+        raise EngineError(f"{where}: {error}", error.sql) from error.__cause__
+
+
+def is_lock(error: duckdb.Error) -> bool:
+    """Whether another process holds the database: a writer, or readers where we want to write."""
+    return isinstance(error, duckdb.IOException) and "Could not set lock on file" in str(error)
+
+
+def opening_fault(error: duckdb.Error, waited: float = 0.0) -> str:
     text = str(error)
-    if "lock" in text.lower():
-        return "is in use by another process; close it there, or work on a copy"
+    if is_lock(error):
+        holder = re.search(r"\(PID (\d+)\)", text)
+        who = f"another process ({holder[1]})" if holder else "another process"
+        still = f"still in use by {who} after {waited:g} seconds" if waited else f"in use by {who}"
+        return f"is {still}; close it there, wait for it with --wait SECONDS, or work on a copy"
     if "not a valid DuckDB database" in text:
         return "is not a DuckDB database"
     return f"cannot be opened: {first_line(error)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,34 +14,23 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Column, Relation
-from duckanon.engine.client_errors import first_line, translated
-from duckanon.engine.names import folded, quoted, split_name
+from duckanon.engine.catalog import CATALOG, qualified, resolve
+from duckanon.engine.client_errors import explained, first_line, translated
+from duckanon.engine.files import copy_options, escaped, inside, read_back, text
+from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
+from duckanon.engine.source_files import find_files, must_agree, patterns_of, reading
 from duckanon.errors import EngineError
-from duckanon.expressions import literal
+from duckanon.policy import Release
 
 _NUMBERS = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
     *("DECIMAL", "FLOAT", "DOUBLE"),
 )
-_READERS = {
-    ".csv": "read_csv",
-    ".tsv": "read_csv",
-    ".txt": "read_csv",
-    ".parquet": "read_parquet",
-    ".json": "read_json",
-    ".jsonl": "read_json",
-    ".ndjson": "read_json",
-}
 _LONGEST_DICTIONARY = 10_000  # labels
 # Texts that no mapping file holds: every cell is a value, the empty one too.
 _NO_NULL = "\x01"
-_CATALOG = """
-    SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
-    UNION ALL
-    SELECT database_name, schema_name, view_name, 'view', comment, temporary FROM duckdb_views()
-"""
 
 
 class DuckDB:
@@ -58,10 +47,11 @@ class DuckDB:
         self._macros: str | None = None
 
     @classmethod
-    def open(cls, path: Path | None, writable: bool, limits: Limits | None = None) -> DuckDB:
-        """Open a database file, or an empty database in memory."""
+    def open(cls, path: Path | None, writable: bool, limits: Limits | None = None, wait: float = 0.0) -> DuckDB:
+        """Open a database file, or an empty database in memory. `wait`: seconds for another process to leave it."""
         location = "the database in memory" if path is None else str(path)
-        return cls(connect(path, writable, limits or Limits()), location, persistent=path is not None, owned=True)
+        connection = connect(path, writable, limits or Limits(), wait)
+        return cls(connection, location, persistent=path is not None, owned=True)
 
     @classmethod
     def wrap(cls, connection: duckdb.DuckDBPyConnection) -> DuckDB:
@@ -163,29 +153,15 @@ class DuckDB:
         return found or self._lookup([spelled])
 
     def _lookup(self, parts: list[str]) -> Relation | None:
-        rows = self.fetch(_CATALOG)
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
-        for rank in self._search_order([folded(part) for part in parts], folded(here), folded(schema)):
-            for catalog, owner, name, kind, comment, temporary in rows:
-                if (folded(catalog), folded(owner), folded(name)) == rank:
-                    parts_needed = (name,) if temporary else _qualified(catalog, owner, name, here)
-                    return Relation(parts_needed, kind, comment)
-        return None
-
-    @staticmethod
-    def _search_order(parts: list[str], here: str, schema: str) -> list[tuple[str, str, str]]:
-        if len(parts) == 3:
-            return [(parts[0], parts[1], parts[2])]
-        if len(parts) == 2:
-            return [(here, parts[0], parts[1]), (parts[0], "main", parts[1])]
-        return [("temp", "main", parts[0]), (here, schema, parts[0]), (here, "main", parts[0])]
+        return resolve(parts, self.fetch(CATALOG), here, schema)
 
     def relations(self, schema: str) -> list[Relation]:
         """The tables and views of a schema of this database."""
         ((here,),) = self.fetch("SELECT current_database()")
         return [
-            Relation(_qualified(catalog, owner, name, here), kind, comment)
-            for catalog, owner, name, kind, comment, _ in self.fetch(_CATALOG)
+            Relation(qualified(catalog, owner, name, here), kind, comment)
+            for catalog, owner, name, kind, comment, _ in self.fetch(CATALOG)
             if (catalog, owner) == (here, schema)
         ]
 
@@ -204,11 +180,11 @@ class DuckDB:
             if not known:
                 raise EngineError(f"release.to: there is no schema '{parts[0]}' in {self.location}")
             ((here,),) = self.fetch("SELECT current_database()")
-            return Relation(_qualified(here, known[0][0], parts[1], here), "table")
+            return Relation(qualified(here, known[0][0], parts[1], here), "table")
         raise EngineError(f"release.to: '{spelled}' must be a name or schema.name")
 
-    def comment(self, relation: Relation, text: str) -> None:
-        self._run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {literal(text).sql(self.dialect)}")
+    def comment(self, relation: Relation, said: str) -> None:
+        self._run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {text(said)}")
 
     # -- files ------------------------------------------------------------------------------------
 
@@ -224,21 +200,24 @@ class DuckDB:
         self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
 
     def define_file(self, name: exp.Table, path: str, texts: list[str], temporary: bool) -> None:
-        """A view over a file. `texts`: columns to be read as they are written, so that 02139 keeps its zero."""
-        suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in (".gz", ".zst")]
-        reader = _READERS.get(suffixes[-1] if suffixes else "")
-        if reader is None:
-            raise EngineError(f"source.file: {path}: must be a CSV, Parquet or JSON file")
-        file = literal(str(Path(path).absolute())).sql(self.dialect)
-        if not self.connection.execute(f"SELECT 1 FROM glob({file})").fetchall():
-            raise EngineError(f"source.file: {path}: there is no such file")
-        self._define_view(name, f"SELECT * FROM {reader}({file})", temporary)
-        if reader == "read_csv":
-            wanted = {folded(text) for text in texts}
-            types = [column.name for column in self.columns(name) if folded(column.name) in wanted]
-            if types:
-                pairs = ", ".join(f"{literal(column).sql(self.dialect)}: 'VARCHAR'" for column in types)
-                self._define_view(name, f"SELECT * FROM read_csv({file}, types = {{{pairs}}})", temporary)
+        """A view over files. `texts`: columns to be read as they are written, so that 02139 keeps its zero."""
+        files = find_files(path, self.fetch)
+        with explained(f"source.file: {path}"):
+            must_agree(files, self.fetch)
+            self._define_view(name, reading(files, texts), temporary)
+            if files.reader == "read_csv" and texts:
+                self._define_view(name, reading(files, texts, [c.name for c in self.columns(name)]), temporary)
+
+    def source_files(self, path: str) -> list[Path]:
+        return [Path(file) for file in find_files(path, self.fetch).paths]
+
+    def source_patterns(self, path: str) -> list[str]:
+        return patterns_of(path)
+
+    def database_files(self) -> list[Path]:
+        """The databases at hand, with what DuckDB keeps beside them."""
+        paths = [path for (path,) in self.fetch("SELECT path FROM duckdb_databases() WHERE path IS NOT NULL")]
+        return [Path(path + ending) for path in paths for ending in ("", ".wal")]
 
     def _define_view(self, name: exp.Table, query: str, temporary: bool) -> None:
         view = name.sql(self.dialect, identify=True)
@@ -249,10 +228,8 @@ class DuckDB:
         columns = ", ".join(f"'level_{level}': 'VARCHAR'" for level in range(width))
         options = f"""auto_detect = false, header = {str(header).lower()}, delim = '{delimiter}', quote = '"',
             escape = '"', nullstr = '{_NO_NULL}', columns = {{{columns}}}"""
-        file = literal(str(path.absolute())).sql(self.dialect)
-        target = name.sql(self.dialect, identify=True)
-        text = f"CREATE TEMP TABLE {target} AS SELECT DISTINCT * FROM read_csv({file}, {options})"
-        self._run(text, f"hierarchy file {path.name}")
+        rows = f"SELECT DISTINCT * FROM read_csv({text(escaped(path.absolute()))}, {options})"
+        self._run(f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)} AS {rows}", f"hierarchy file {path.name}")
 
     def define_dictionary(self, name: exp.Table, kind: exp.Table, labels: exp.Table) -> bool:
         """The table (code, label) with its texts as an ENUM: a Parquet file is written several times faster from it.
@@ -268,39 +245,40 @@ class DuckDB:
         self._run(f"CREATE TEMP TABLE {coded} AS SELECT code, CAST(label AS {enum}) AS label FROM {known}", "labels")
         return True
 
-    def write_file(self, query: exp.Query, path: Path, kind: str, mark: str) -> None:
-        file = literal(str(path)).sql(self.dialect)
-        metadata = literal(mark).sql(self.dialect)
-        options = f"FORMAT parquet, KV_METADATA {{duckanon: {metadata}}}" if kind == "parquet" else "FORMAT csv, HEADER"
-        self._run(
-            f"COPY ({query.sql(self.dialect, identify=True)}) TO {file} ({options}, USE_TMP_FILE false)", "the release"
-        )
+    def write_file(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
+        rows, options = query.sql(self.dialect, identify=True), copy_options(release, metadata)
+        with self._one_thread() if release.options.partition_by else nullcontext():
+            self._run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
 
-    def define_release(self, name: exp.Table, path: Path, kind: str, columns: list[Column]) -> None:
-        """A temporary view over a released file, with the types that were released."""
-        file = literal(str(path)).sql(self.dialect)
-        if kind == "parquet":
-            self._define_view(name, f"SELECT * FROM read_parquet({file})", temporary=True)
-            return
-        typed = ", ".join(f"{literal(c.name).sql(self.dialect)}: {literal(c.type).sql(self.dialect)}" for c in columns)
-        options = """header = true, delim = ',', quote = '"', escape = '"', allow_quoted_nulls = false"""
-        query = f"SELECT * FROM read_csv({file}, auto_detect = false, columns = {{{typed}}}, {options})"
-        self._define_view(name, query, temporary=True)
+    @contextmanager
+    def _one_thread(self) -> Iterator[None]:
+        """Several threads would write the rows of a partition in whatever order they come by; and none is faster."""
+        ((threads,),) = self.fetch("SELECT current_setting('threads')")
+        self._run("SET threads = 1")
+        try:
+            yield
+        finally:
+            with suppress(duckdb.Error):
+                self.connection.execute(f"SET threads = {threads}")
+
+    def define_release(self, name: exp.Table, path: Path, release: Release, columns: list[Column]) -> None:
+        """A temporary view over the files of a release, with the types that were released."""
+        self._define_view(name, read_back(path, release, columns), temporary=True)
+
+    def release_columns(self, path: Path, release: Release) -> list[str]:
+        """The columns that stand in the files of a release; numbered ones if these do not name them."""
+        with explained(f"release.to: {path} cannot be read as {release.kind}"):
+            return [row[0] for row in self.fetch(f"DESCRIBE {inside(path, release)}")]
 
     def read_mark(self, path: Path) -> str | None:
         """What `write_file` wrote into a Parquet file's metadata; None for any other file."""
         try:
             rows = self.connection.execute(
-                "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'duckanon'", [str(path)]
+                "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'duckanon'", [escaped(path)]
             ).fetchall()
         except duckdb.Error:
             return None
         return rows[0][0] if rows else None
-
-
-def _qualified(catalog: str, schema: str, name: str, here: str) -> tuple[str, ...]:
-    """The catalog stays out of a name, so that a view outlives a renamed file; unless both are called alike."""
-    return (schema, name) if catalog == here and catalog.lower() != schema.lower() else (catalog, schema, name)
 
 
 def _macros_of(home: str) -> str:

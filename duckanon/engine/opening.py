@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
-from duckanon.engine.client_errors import opening_fault
+from duckanon.engine.client_errors import is_lock, opening_fault
 from duckanon.errors import EngineError
+
+_BETWEEN_TRIES = 0.2  # seconds
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,9 @@ class Limits:
     threads: int | None = None
 
 
-def connect(path: Path | None, writable: bool, limits: Limits) -> duckdb.DuckDBPyConnection:
+def connect(path: Path | None, writable: bool, limits: Limits, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
     """A database file, or an empty database in memory. Never creates a file."""
-    connection = duckdb.connect() if path is None else _connect_file(path, writable)
+    connection = duckdb.connect() if path is None else _connect_file(path, writable, wait)
     try:
         _limit(connection, limits)
     except BaseException:
@@ -34,7 +37,7 @@ def connect(path: Path | None, writable: bool, limits: Limits) -> duckdb.DuckDBP
     return connection
 
 
-def _connect_file(path: Path, writable: bool) -> duckdb.DuckDBPyConnection:
+def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyConnection:
     if path.is_dir():
         raise EngineError(f"{path}: is a folder, not a DuckDB database")
     if not path.exists():
@@ -42,10 +45,15 @@ def _connect_file(path: Path, writable: bool) -> duckdb.DuckDBPyConnection:
     with path.open("rb") as file:
         if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
             raise EngineError(f"{path}: is not a DuckDB database")
-    try:
-        return duckdb.connect(str(path), read_only=not writable)
-    except duckdb.Error as error:
-        raise EngineError(f"{path}: {opening_fault(error)}") from error
+    end = time.monotonic() + wait
+    while True:
+        try:
+            return duckdb.connect(str(path), read_only=not writable)
+        except duckdb.Error as error:
+            left = end - time.monotonic()
+            if left <= 0 or not is_lock(error):
+                raise EngineError(f"{path}: {opening_fault(error, wait)}") from error
+            time.sleep(min(_BETWEEN_TRIES, left))
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Column
+from duckanon.expressions import column, double, literal, sql
 from duckanon.hierarchy.kinds import Kind
 
 
@@ -18,6 +19,7 @@ class Level:
     loss: float  # Σ (ContainNum − 1) / NUM, wang eq. 9
     ncp: float  # Σ of the cells' NCP, pan eq. 4, 5
     highest_ncp: float  # of a single cell
+    range_ncp: float | None = None  # of every range of a level of intervals
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Hierarchy:
     kind: Kind | None  # None: listed in a file or table
     listing: exp.Table | None  # the list: level_0 … level_h
     descriptions: tuple[str, ...]
+    starred: bool = False  # values are texts, and what the hierarchy does not know is shown as the top at every level
+    strangers: int = 0  # rows that are shown so
 
     @property
     def height(self) -> int:
@@ -43,6 +47,38 @@ class Hierarchy:
     def code(self, level: int) -> str:
         """The census column that holds this hierarchy's codes of one level below the top."""
         return f"q{self.index}_{level}"
+
+    def ncp(self, level: int) -> exp.Expr:
+        """The NCP of a cell that shows a label of a level below the top, as SQL over the mapping table."""
+        cost, each = double(0), self.levels[level].range_ncp
+        if each is not None:
+            cost = double(each)
+        elif level > 0:
+            size = sql("CAST(:size AS DOUBLE)", size=column(f"size_{level}"))
+            cost = sql(
+                "CASE WHEN :size > 1 THEN :size / :num ELSE CAST(0 AS DOUBLE) END", size=size, num=double(self.domain)
+            )
+        return self._or_top(level, cost, self.levels[-1].highest_ncp)
+
+    def loss(self, level: int) -> exp.Expr:
+        """(ContainNum − 1) / NUM of such a cell."""
+        num = self.domain
+        if level == 0:
+            return self._or_top(0, double(0), (num - 1) / num)
+        size = sql("CAST(:size AS DOUBLE)", size=column(f"size_{level}"))
+        return sql("(:size - 1) / :num", size=size, num=double(num))
+
+    def _or_top(self, level: int, cost: exp.Expr, top: float) -> exp.Expr:
+        if not self.strangers:
+            return cost
+        label = column("value" if level == 0 else f"label_{level}")
+        return sql(
+            "CASE WHEN :label = :name THEN :top ELSE :cost END",
+            label=label,
+            name=literal(self.top),
+            top=double(top),
+            cost=cost,
+        )
 
     def describe(self, level: int) -> str:
         return self.descriptions[level]

@@ -124,18 +124,10 @@ def _two_parents(engine: Engine, name: exp.Table, level: int, where: str, origin
     return [Fault(where, what, "give each value one parent")]
 
 
-def unmapped_values(engine: Engine, domain: exp.Table, listing: Listing) -> tuple[int, int, list[str]]:
-    """How many non-NULL source values the listing does not have: values, rows, examples."""
-    missing = (
-        exp.select(text_of(column("value", "d")).as_("text"), "d.n")
-        .from_(exp.alias_(domain, "d", table=True))
-        .join(exp.alias_(listing.table, "l", table=True), on=_matches(), join_type="left")
-        .where(sql("d.value IS NOT NULL AND l.level_0 IS NULL"))
-    )
-    counted = exp.select("COUNT(*)", "CAST(COALESCE(SUM(n), 0) AS BIGINT)").from_(missing.subquery("m"))
-    ((values, rows),) = engine.fetch(counted)
-    examples = engine.fetch(missing.order_by("text").limit(3)) if values else []
-    return values, rows, [row[0] for row in examples]
+def not_listed(value: exp.Expr, listing: exp.Table, name: str = "level_0") -> exp.Expr:
+    """Whether the listing has no such value in its column `name`."""
+    known = exp.select(column(name)).from_(listing.copy())
+    return exp.not_(exp.In(this=text_of(value), query=known.subquery()))
 
 
 def _matches() -> exp.Expr:

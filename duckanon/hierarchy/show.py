@@ -14,6 +14,7 @@ from duckanon.errors import Fault, HierarchyError, PolicyError
 from duckanon.expressions import column, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
+from duckanon.hierarchy.drift import Drift
 from duckanon.policy import Policy
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
@@ -38,10 +39,10 @@ def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False)
             name = column(pair[1].name)
             counted = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
             table = scratch.table("tuples", counted, f"values of {pair[1].name}")
-            ((rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
             try:
-                hierarchy = build_hierarchies([pair], table, rows, scratch)[0]
-                texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, engine, policy.k))
+                built = build_hierarchies([pair], table, scratch, policy.unmapped)
+                (hierarchy,) = built.hierarchies
+                texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, built.drift, engine, policy.k))
             except HierarchyError as error:
                 faults += error.faults
             scratch.clear(keep=("source",))
@@ -61,11 +62,12 @@ def _csv(hierarchy: Hierarchy, engine: Engine) -> str:
     return written.getvalue().rstrip("\n")
 
 
-def _text(hierarchy: Hierarchy, engine: Engine, k: int) -> str:
+def _text(hierarchy: Hierarchy, drift: tuple[Drift, ...], engine: Engine, k: int) -> str:
+    unmapped = (
+        ", ".join(f"{part.values:,} values ({part.rows:,} rows) unmapped" for part in drift) or "nothing unmapped"
+    )
     nulls = f", {hierarchy.nulls:,} rows NULL" if hierarchy.nulls else ""
-    lines = [
-        f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, nothing unmapped"
-    ]
+    lines = [f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, {unmapped}"]
     for level, measured in enumerate(hierarchy.levels):
         examples = ", ".join(_examples(hierarchy, level, engine, k))
         lines.append(f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}")

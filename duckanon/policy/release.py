@@ -5,26 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from duckanon.engine.names import folded
 from duckanon.policy import FileOptions, Pseudonyms, Release
 from duckanon.policy.reader import Section, one_of, text, texts, whole
 
 KINDS = ("table", "view", "parquet", "csv")
 COMPRESSIONS = {"parquet": ("snappy", "zstd", "gzip", "uncompressed"), "csv": ("none", "gzip", "zstd")}
+ENDINGS = {".gz": "gzip", ".zst": "zstd"}
 
 
 def read_release(section: Section) -> Release:
     kind = section.get("kind", one_of(*KINDS), "table", required=f"one of {', '.join(KINDS)}")
     to = section.get("to", text, "", required="a name, or a path relative to this file")
     partition_by = tuple(section.get("partition_by", texts, []))
+    compression = section.get("compression", one_of(*COMPRESSIONS[kind])) if kind in COMPRESSIONS else None
+    named = ENDINGS.get(Path(to).suffix.lower()) if kind == "csv" and not partition_by else None
+    if named and compression and compression != named:
+        section.fault("compression", f"is {compression}, the name of the file says {named}")
     options = FileOptions(
         partition_by=partition_by,
-        compression=section.get("compression", one_of(*COMPRESSIONS.get(kind, ()))) if kind in COMPRESSIONS else None,
+        compression=compression or named,
         row_group_size=section.get("row_group_size", whole(2048)),
         delimiter=section.get("delimiter", _one_character, ","),
         header=section.get("header", _truth, True),
         null=section.get("null", _text_or_empty, ""),
     )
     _fits(section, kind)
+    _go_together(section, options)
     section.finish()
     return Release(kind, to, options)
 
@@ -43,6 +50,13 @@ def _fits(section: Section, kind: str) -> None:
         if name in section.data and kind not in kinds:
             section.known.append(name)
             section.fault(name, f"does not go with kind {kind}", f"it is for {' and '.join(kinds)}")
+
+
+def _go_together(section: Section, options: FileOptions) -> None:
+    if len({folded(name) for name in options.partition_by}) < len(options.partition_by):
+        section.fault("partition_by", "names a column twice")
+    if options.delimiter in options.null:
+        section.fault("null", "must not hold the delimiter")
 
 
 def read_ledger(section: Section, folder: Path) -> Path | None:
@@ -65,8 +79,8 @@ def read_pseudonyms(columns: tuple[str, ...], section: Section) -> Pseudonyms | 
 
 
 def _one_character(value: Any) -> str | None:
-    good = isinstance(value, str) and len(value) == 1 and value not in "\"\r\n"
-    return None if good else "must be one character, and no quote or line end"
+    good = isinstance(value, str) and len(value) == 1 and not value.isalnum() and value not in '"\r\n'
+    return None if good else "must be one character, and no letter, digit, quote or line end"
 
 
 def _truth(value: Any) -> str | None:
@@ -74,5 +88,5 @@ def _truth(value: Any) -> str | None:
 
 
 def _text_or_empty(value: Any) -> str | None:
-    good = isinstance(value, str) and "\n" not in value and '"' not in value
+    good = isinstance(value, str) and not any(sign in value for sign in '\r\n"')
     return None if good else "must be a text without quotes and line ends"

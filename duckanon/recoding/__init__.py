@@ -66,6 +66,7 @@ def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen
         found = search(policy, census, measurer, seen)
         recoding = FullDomain(policy, measurer, found.answer) if found.answer else None
         return Found(found.path, found.bottom, recoding, found.top, found.effort)
+    policy = census.remaining(policy)
     lattice = Lattice(tuple(h.height for h in census.hierarchies))
     (bottom,) = Survey(measurer).measure([lattice.bottom])
     placement = place(policy, census, measurer, seen)

@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from duckanon.expressions import column, double, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.kinds import IntervalsKind
 
 
 def label_list(hierarchy: Hierarchy) -> exp.Query:
@@ -25,13 +24,9 @@ def _level(hierarchy: Hierarchy, level: int) -> exp.Select:
         ncp, loss = double(hierarchy.levels[level].highest_ncp), double((num - 1) / num)
         return _row(level, sql("0"), literal(hierarchy.top), ncp, loss)
     code = column(f"code_{level}")
-    if level == 0:
-        return _row(0, code, text_of(column("value")), double(0), double(0)).from_(hierarchy.mapping)
-    size = sql("CAST(:size AS DOUBLE)", size=column(f"size_{level}"))
-    share = sql("CASE WHEN :size > 1 THEN :size / :num ELSE CAST(0 AS DOUBLE) END", size=size, num=double(num))
-    ncp = double(hierarchy.levels[level].highest_ncp) if isinstance(hierarchy.kind, IntervalsKind) else share
-    loss = sql("(:size - 1) / :num", size=size, num=double(num))
-    return _row(level, code, column(f"label_{level}"), ncp, loss).distinct().from_(hierarchy.mapping)
+    label = text_of(column("value")) if level == 0 else column(f"label_{level}")
+    listed = _row(level, code, label, hierarchy.ncp(level), hierarchy.loss(level)).from_(hierarchy.mapping)
+    return listed.distinct() if level else listed
 
 
 def _row(level: int, code: exp.Expr, label: exp.Expr, ncp: exp.Expr, loss: exp.Expr) -> exp.Select:

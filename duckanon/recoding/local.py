@@ -141,8 +141,10 @@ class LocalRecoding:
 
     def utility(self) -> dict[str, Any]:
         utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.classes, self.squares).as_json()
-        utility["distortion"] = distortion(self.policy, self.census, self.placement)
-        utility["total_information_loss"] = total_information_loss(self.policy, self.census, self.placement)
+        # A suppressed row costs 1 in every column; those that are left out of the census are not among its cells.
+        left_out = self.census.left_out * len(self.census.hierarchies)
+        utility["distortion"] = distortion(self.policy, self.census, self.placement) + left_out
+        utility["total_information_loss"] = total_information_loss(self.policy, self.census, self.placement) + left_out
         return utility
 
     def _lost(self) -> list[Lost]:

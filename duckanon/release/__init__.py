@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.expressions import column, literal, sql
+from duckanon.pseudonyms import Pseudonym, pseudonymized
 from duckanon.source import BoundSource
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
@@ -40,7 +41,8 @@ def released_rows(
     input gives the same output whatever the number of threads.
     """
     named: dict[str, exp.Expr] = {}
-    labelled = exp.select().from_(cells.subquery("c"))
+    codes = [part.code for part in shown if part.code is not None]
+    labelled = exp.select().from_(_with_pseudonyms(census, cells, codes).subquery("c"))
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
             named[hierarchy.column.name] = literal(hierarchy.top)
@@ -54,10 +56,22 @@ def released_rows(
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
     labelled = labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
-    order = [part.code for part in shown if part.code is not None] + census.others
+    order = codes + census.others
     labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
     return exp.select(*outputs).from_(repeated(labelled).subquery("copies"))
+
+
+def _with_pseudonyms(census: Census, cells: exp.Query, codes: list[str]) -> exp.Query:
+    """The cells with pseudonyms in place of what these are made of. Here, where there are the fewest, and where the
+    order of the release is still to come: it must not be that of the values behind them."""
+    if not any(isinstance(kept, Pseudonym) for kept in census.keep):
+        return cells
+    keep = {f"k{place}": kept for place, kept in enumerate(census.keep)}
+    others = [
+        pseudonymized(keep[name], column(name)).as_(name) if name in keep else column(name) for name in census.others
+    ]
+    return exp.select(*map(column, codes), *others, "n").from_(cells.subquery("cells"))
 
 
 def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tuple[exp.Select, exp.Expr]:

@@ -9,9 +9,11 @@ from sqlglot import exp
 from duckanon.census import Census, released_value
 from duckanon.expressions import any_of, column, literal, same, sql, text_of
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.drift import shown_as_top
 from duckanon.lattice import Node
 from duckanon.measure import Judged, class_rules, judged_classes
 from duckanon.policy import Policy
+from duckanon.pseudonyms import pseudonymized
 from duckanon.source import BoundSource, plain
 from duckanon.values import describe_values
 
@@ -69,13 +71,19 @@ def generalized_by_level(census: Census, node: Node, rows: exp.Table, keep: Keep
 def shown_as_they_are(census: Census) -> list[exp.Expr]:
     """s0 … and k0 …, of a row `s` of the source."""
     values = [released_value(v.wanted, plain(v.column, "s")).as_(f"s{v.index}") for v in census.sensitive]
-    return [*values, *(plain(kept, "s").as_(f"k{place}") for place, kept in enumerate(census.keep))]
+    keep = [pseudonymized(kept, plain(kept, "s")).as_(f"k{place}") for place, kept in enumerate(census.keep)]
+    return [*values, *keep]
 
 
 def _labelled(
     query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
 ) -> tuple[exp.Select, exp.Expr]:
-    """The label of a column at its level. A value that the hierarchy does not know is left out; NULL stays NULL."""
+    """The label of a column at its level; NULL stays NULL.
+
+    A value that the hierarchy does not know is left out or, if the policy says so, shown as the top.
+    """
+    if hierarchy.starred:
+        return _starred(query, hierarchy, level, raw, keep)
     label: exp.Expr = raw
     if hierarchy.listing is not None:
         query, label = _listed(query, hierarchy, level, raw, keep)
@@ -91,14 +99,37 @@ def _labelled(
     return query, raw if level == 0 else label
 
 
+def _starred(
+    query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
+) -> tuple[exp.Select, exp.Expr]:
+    if level == hierarchy.height:
+        return query, literal(hierarchy.top)
+    label, unknown = text_of(raw), None
+    if hierarchy.listing is not None:
+        query, listed, label = _with_listing(query, hierarchy, level, raw, keep)
+        unknown = sql(":listed IS NULL", listed=listed)
+    elif hierarchy.kind is not None:
+        unknown = hierarchy.kind.unmapped(raw)
+        label = hierarchy.kind.label(raw, level) if level else label
+    return query, shown_as_top(unknown, raw, hierarchy.top, label)
+
+
 def _listed(
     query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
 ) -> tuple[exp.Select, exp.Expr]:
+    query, value, label = _with_listing(query, hierarchy, level, raw, keep)
+    known = any_of([sql(":raw IS NULL", raw=raw), sql(":v IS NOT NULL", v=value)])
+    return query.where(exp.paren(known)), label
+
+
+def _with_listing(
+    query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
+) -> tuple[exp.Select, exp.Expr, exp.Expr]:
+    """The rows with the value of the listing, NULL where it has none, and with its label."""
     assert hierarchy.listing is not None
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
     table = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
     alias = f"m{hierarchy.index}"
     on = exp.EQ(this=text_of(raw), expression=column("value", alias))
     query = query.join(exp.alias_(table, alias, table=True), on=on, join_type="left")
-    known = any_of([sql(":raw IS NULL", raw=raw), sql(":v IS NOT NULL", v=column("value", alias))])
-    return query.where(exp.paren(known)), column("label", alias)
+    return query, column("value", alias), column("label", alias)

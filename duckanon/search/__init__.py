@@ -42,6 +42,7 @@ def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Fo
     from duckanon.search.optimal import find_optimal
     from duckanon.search.walk import walk
 
+    policy = census.remaining(policy)
     lattice = Lattice(tuple(h.height for h in census.hierarchies))
     survey = Survey(measurer)
     if policy.search.method == "optimal":

@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from duckanon.expressions import column, double, literal, sql
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.kinds import IntervalsKind
 from duckanon.lattice import Node
 
 
@@ -44,12 +43,12 @@ class Packing:
         return " + ".join(parts) or "CAST(0 AS BIGINT)"
 
     def cells(self, nodes: list[Node]) -> str:
-        """The cells of a class that are neither as they were nor at the top, as a list, by the place of its node."""
+        """The cells of a class that cost something and are not at the top, as a list, by the place of its node."""
         lists = [
             [
                 f"{offset(hierarchy, level)} + {self._unpacked(hierarchy)}"
                 for hierarchy, level in zip(self.hierarchies, node, strict=True)
-                if 0 < level < hierarchy.height
+                if level in _costly(hierarchy)
             ]
             for node in nodes
         ]
@@ -62,9 +61,9 @@ class Packing:
 
 
 def priced(hierarchies: tuple[Hierarchy, ...]) -> exp.Query:
-    """cell and cost: the importance-weighted NCP of every code of every level between the raw values and the top."""
+    """cell and cost: the importance-weighted NCP of every code of every level below the top that costs something."""
     nothing = exp.select(sql("CAST(0 AS BIGINT)").as_("cell"), double(0.0).as_("cost")).where(exp.false())
-    parts = [_prices(hierarchy, level) for hierarchy in hierarchies for level in range(1, hierarchy.height)]
+    parts = [_prices(hierarchy, level) for hierarchy in hierarchies for level in _costly(hierarchy)]
     return exp.union(nothing, *parts, distinct=False) if parts else nothing
 
 
@@ -73,14 +72,14 @@ def offset(hierarchy: Hierarchy, level: int) -> int:
     return (hierarchy.index << 48) + (level << 40)
 
 
+def _costly(hierarchy: Hierarchy) -> range:
+    """The levels below the top that cost something: the lowest only where values are shown as the top even there."""
+    return range(0 if hierarchy.strangers else 1, hierarchy.height)
+
+
 def _prices(hierarchy: Hierarchy, level: int) -> exp.Select:
     """cell and cost of the codes of one level; NULL, code 0, stays a single value and costs nothing."""
     cell = sql(":offset + CAST(:code AS BIGINT)", offset=literal(offset(hierarchy, level)),
                code=column(f"code_{level}"))  # fmt: skip
-    if isinstance(hierarchy.kind, IntervalsKind):
-        # Every range of a level has the same width.
-        cost: exp.Expr = double(hierarchy.importance * hierarchy.levels[level].highest_ncp)
-    else:
-        size, weight = column(f"size_{level}"), double(hierarchy.importance / hierarchy.domain)
-        cost = sql("CASE WHEN :size > 1 THEN CAST(:size AS DOUBLE) * :weight ELSE 0 END", size=size, weight=weight)
+    cost = sql(":ncp * :importance", ncp=exp.paren(hierarchy.ncp(level)), importance=double(hierarchy.importance))
     return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)

@@ -1,0 +1,59 @@
+"""What each level of a hierarchy costs over the counted rows."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon.engine import Engine
+from duckanon.expressions import column, double, sql
+from duckanon.hierarchy import Level
+from duckanon.hierarchy.drift import known
+from duckanon.hierarchy.kinds import VALUE, IntervalsKind
+from duckanon.hierarchy.scheme import Scheme
+
+
+def level_costs(
+    scheme: Scheme, domain: exp.Table, mapping: exp.Table, counts: tuple[int, int, int], num: int, engine: Engine
+) -> tuple[Level, ...]:
+    """The cost of each level; `counts` are all rows, those that are NULL and those shown as the top at every level.
+
+    NULL is a single value until the top.
+    """
+    rows, nulls, strangers = counts
+    figures = exp.select("COUNT(*)").from_(mapping)
+    for level in range(1, scheme.height):
+        size = column(f"size_{level}")
+        figures = figures.select(
+            sql("COUNT(DISTINCT :code)", code=column(f"code_{level}")),
+            sql("CAST(SUM(n * (:size - 1)) AS DOUBLE)", size=size),
+            sql("CAST(SUM(CASE WHEN :size > 1 THEN n * :size ELSE 0 END) AS DOUBLE)", size=size),
+            sql("CAST(MAX(CASE WHEN :size > 1 THEN :size ELSE 0 END) AS DOUBLE)", size=size),
+        )
+    (row,) = engine.fetch(figures)
+    span = _span(engine, domain, scheme)
+    removed = 1.0 if num > 1 else 0.0
+    lowest = removed if strangers else 0.0
+    levels = [Level(row[0] + (nulls > 0), strangers * (num - 1) / num, strangers * removed, lowest)]
+    for level in range(1, scheme.height):
+        values, contained, covered, largest = row[4 * level - 3 : 4 * level + 1]
+        each, highest, ncp = None, largest / num, covered / num
+        if isinstance(scheme.kind, IntervalsKind):
+            each = scheme.kind.share(level, span) if num > 1 else 0.0
+            highest, ncp = max(each, lowest), (rows - nulls - strangers) * each + strangers * removed
+        levels.append(Level(values + (nulls > 0), contained / num, ncp, highest, each))
+    levels.append(Level(1, rows * (num - 1) / num, rows * removed, removed))
+    return tuple(levels)
+
+
+def _span(engine: Engine, domain: exp.Table, scheme: Scheme) -> float:
+    """The largest minus the smallest value of an interval column, in units."""
+    kind = scheme.kind
+    if not isinstance(kind, IntervalsKind):
+        return 0.0
+    if kind.type == "date":
+        bounds = sql("CAST(MAX(:units) - MIN(:units) AS DOUBLE)", units=kind.units(VALUE))
+    else:
+        scale = double(10**kind.decimals)
+        bounds = sql("(CAST(MAX(value) AS DOUBLE) - CAST(MIN(value) AS DOUBLE)) * :scale", scale=scale)
+    ((span,),) = engine.fetch(exp.select(bounds).from_(domain).where(known(scheme, VALUE)))
+    return float(span)

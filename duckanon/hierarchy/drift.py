@@ -1,0 +1,109 @@
+"""Values that a hierarchy does not know: how many there are, and what becomes of their rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.engine import Engine
+from duckanon.errors import Fault, HierarchyError
+from duckanon.expressions import any_of, column, literal, sql, text_of
+from duckanon.hierarchy.kinds import VALUE, DatesKind
+from duckanon.hierarchy.scheme import Scheme
+from duckanon.scratch import Scratch
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Values of a quasi-identifier that its hierarchy does not know, and the rows that have them."""
+
+    column: str
+    values: int
+    rows: int
+
+    def __str__(self) -> str:
+        values = "1 value" if self.values == 1 else f"{self.values:,} values"
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        return f"quasi_identifiers.{self.column}: the hierarchy does not know {values} ({rows})"
+
+
+def find_drift(scheme: Scheme, domain: exp.Table, engine: Engine) -> Drift | None:
+    """What the hierarchy does not know of `domain` (value, n)."""
+    unknown = scheme.unknown(VALUE)
+    if unknown is None:
+        return None
+    found = exp.select("COUNT(*)", "CAST(COALESCE(SUM(n), 0) AS BIGINT)").from_(domain).where(_strange(unknown))
+    ((values, rows),) = engine.fetch(found)
+    return Drift(scheme.column.name, values, rows) if values else None
+
+
+def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine) -> Fault:
+    """The drift as an error that shows, of a listed hierarchy, what it lacks."""
+    remedies = 'set privacy.unmapped = "suppress" or "top"'
+    if scheme.listing is None:
+        wanted = "date" if isinstance(scheme.kind, DatesKind) else "number below 1e19"
+        what = f"{drift.values} values cannot be placed: not a finite {wanted}"
+        return Fault(scheme.where, what, f"clean the source, cast the column in source.query, or {remedies}")
+    unknown = scheme.unknown(VALUE)
+    assert unknown is not None
+    examples = exp.select(text_of(VALUE).as_("text")).from_(domain).where(_strange(unknown)).order_by("text").limit(3)
+    named = ", ".join(f"'{text}'" for (text,) in engine.fetch(examples))
+    many = f"{drift.values} value{'s' if drift.values > 1 else ''} of the source ({drift.rows} rows)"
+    remedy = f"add them to the hierarchy, clean the source, or {remedies}"
+    return Fault(scheme.where, f"does not map {many}, such as {named}", remedy)
+
+
+def without_unknown(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
+    """The counted source without the rows that have a value which some hierarchy does not know."""
+    strange = [_strange(u, q) for s in schemes if (u := s.unknown(q := column(f"q{s.index}"))) is not None]
+    query = exp.select("*").from_(counted).where(exp.not_(exp.paren(any_of(strange))))
+    return scratch.table("known", query, "the source, without the rows that a hierarchy does not know")
+
+
+def with_tops(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
+    """The counted source as text, with the top in place of every value which the hierarchy does not know."""
+    shown = {f"q{s.index}": shown_as_top(s.unknown(q := column(f"q{s.index}")), q, s.top, text_of(q)) for s in schemes}
+    names = [c.name for c in scratch.engine.columns(counted) if c.name != "n"]
+    replaced = exp.select(*(shown.get(name, column(name)).as_(name) for name in names), "n").from_(counted)
+    query = exp.select(*map(column, names), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(replaced.subquery("shown"))
+    query = query.group_by(*map(column, names))
+    return scratch.table("known", query, "the source, with the top for what a hierarchy does not know")
+
+
+def shown_as_top(unknown: exp.Expr | None, value: exp.Expr, top: str, label: exp.Expr) -> exp.Expr:
+    """The label of a value or, where the hierarchy does not know it, the top; NULL stays NULL."""
+    if unknown is None:
+        return label
+    return sql(
+        "CASE WHEN :value IS NULL THEN NULL WHEN :unknown THEN :top ELSE :label END",
+        value=value,
+        unknown=exp.paren(unknown),
+        top=literal(top),
+        label=label,
+    )
+
+
+def top_must_be_alone(scheme: Scheme, engine: Engine) -> None:
+    """A label of a lower level that is the top's own could not be told from what the hierarchy does not know."""
+    if scheme.listing is None:
+        return
+    below = any_of(
+        exp.EQ(this=column(f"level_{level}"), expression=literal(scheme.top)) for level in range(scheme.height)
+    )
+    ((found,),) = engine.fetch(exp.select("COUNT(*)").from_(scheme.listing.table).where(below))
+    if found:
+        what = f"has '{scheme.top}' below its top, where it stands for what the hierarchy does not know"
+        raise HierarchyError([Fault(scheme.where, what, 'rename that label, or set privacy.unmapped = "suppress"')])
+
+
+def known(scheme: Scheme, value: exp.Expr) -> exp.Expr:
+    """Whether a value is there and the hierarchy knows it."""
+    unknown = scheme.unknown(value)
+    if unknown is None:
+        return sql(":value IS NOT NULL", value=value)
+    return sql(":value IS NOT NULL AND NOT :unknown", value=value, unknown=exp.paren(unknown))
+
+
+def _strange(unknown: exp.Expr, value: exp.Expr = VALUE) -> exp.Expr:
+    return sql(":value IS NOT NULL AND :unknown", value=value, unknown=exp.paren(unknown))

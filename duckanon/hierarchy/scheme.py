@@ -1,0 +1,90 @@
+"""How a quasi-identifier is generalized, before its values are coded: computed from the value, or listed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.engine import Column, Engine
+from duckanon.errors import Fault, HierarchyError
+from duckanon.expressions import sql, text_of
+from duckanon.hierarchy.kinds import VALUE, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
+from duckanon.hierarchy.listed import Listing, list_file, list_table, not_listed
+from duckanon.policy import Dates, Flat, Intervals, MappingFile, MappingTable, Mask, QuasiIdentifier
+from duckanon.scratch import Scratch
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """Either a kind or a listing."""
+
+    index: int  # position in the policy
+    wanted: QuasiIdentifier
+    column: Column
+    kind: Kind | None
+    listing: Listing | None
+
+    @property
+    def where(self) -> str:
+        return f"quasi_identifiers.{self.wanted.column}.hierarchy"
+
+    @property
+    def height(self) -> int:
+        return self.listing.height if self.listing else self._kind.levels + 1
+
+    @property
+    def top(self) -> str:
+        return self.listing.top if self.listing else self._kind.top
+
+    @property
+    def _kind(self) -> Kind:
+        assert self.kind is not None
+        return self.kind
+
+    def unknown(self, value: exp.Expr) -> exp.Expr | None:
+        """Which non-NULL values the hierarchy does not know; None: there can be none."""
+        return not_listed(value, self.listing.table) if self.listing else self._kind.unmapped(value)
+
+
+def scheme_of(
+    index: int, wanted: QuasiIdentifier, source_column: Column, domain: exp.Table, scratch: Scratch
+) -> Scheme:
+    where, spec = f"quasi_identifiers.{wanted.column}.hierarchy", wanted.hierarchy
+    if isinstance(spec, MappingFile):
+        return Scheme(index, wanted, source_column, None, list_file(spec, index, where, scratch))
+    if isinstance(spec, MappingTable):
+        return Scheme(index, wanted, source_column, None, list_table(spec, index, where, scratch))
+    return Scheme(index, wanted, source_column, _kind(spec, source_column, domain, where, scratch.engine), None)
+
+
+def _kind(
+    spec: Intervals | Mask | Dates | Flat, source_column: Column, domain: exp.Table, where: str, engine: Engine
+) -> Kind:
+    if isinstance(spec, Flat):
+        return FlatKind()
+    if isinstance(spec, Mask):
+        ((longest,),) = engine.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
+        return MaskKind(spec.kept, longest or 0)
+    if isinstance(spec, Dates):
+        from_text = source_column.type == "VARCHAR"
+        if not from_text and not engine.is_date(source_column):
+            remedy = "dates need a DATE, a TIMESTAMP or text like 2024-05-31"
+            raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
+        return DatesKind(spec.units, from_text)
+    return _intervals_kind(spec, source_column, where, engine)
+
+
+def _intervals_kind(spec: Intervals, source_column: Column, where: str, engine: Engine) -> Kind:
+    if engine.is_date(source_column):
+        if any(number % 1 for number in (*spec.widths, spec.origin)):
+            raise HierarchyError([Fault(where, "intervals of a date are whole numbers of days")])
+        return IntervalsKind(spec.widths, spec.origin, "date")
+    if not engine.is_number(source_column):
+        remedy = "intervals need a number or a date: cast it in source.query, or use mask, dates or a file"
+        raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
+    base = source_column.type.split("(")[0]
+    if base in ("DOUBLE", "FLOAT"):
+        return IntervalsKind(spec.widths, spec.origin, "float")
+    places = int(source_column.type.rstrip(")").split(",")[1]) if base == "DECIMAL" else 0
+    return IntervalsKind(spec.widths, spec.origin, "decimal" if places else "whole", places)

@@ -1,0 +1,119 @@
+"""What a release was made from, in three hashes: the policy, its hierarchies, its source."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.engine import Column, Engine
+from duckanon.engine.names import folded
+from duckanon.expressions import column, sql
+from duckanon.policy import MappingFile, MappingTable, Policy
+
+# Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
+_WHERE = {"Policy": ("folder", "file", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
+
+
+@dataclass(frozen=True)
+class Fingerprints:
+    """Equal fingerprints: the release would come out the same."""
+
+    policy: str
+    hierarchies: str | None
+    source: str | None
+
+    @property
+    def together(self) -> str:
+        return _digest([self.policy, self.hierarchies, self.source])
+
+
+def take_fingerprints(policy: Policy, source: exp.Table, engine: Engine) -> Fingerprints:
+    return Fingerprints(policy_hash(policy), hierarchy_hash(policy, engine), source_fingerprint(policy, source, engine))
+
+
+def policy_hash(policy: Policy) -> str:
+    """Of what the policy means: not of its spelling, nor of the folder that it lies in."""
+    return _digest(_canonical(policy, policy.folder))
+
+
+def hierarchy_hash(policy: Policy, engine: Engine) -> str:
+    """Of what the hierarchies say now: files and mapping tables by their contents, the others by their parameters."""
+    said: list[Any] = []
+    for quasi_identifier in policy.quasi_identifiers:
+        spec = quasi_identifier.hierarchy
+        if isinstance(spec, MappingFile):
+            said.append(_contents(spec.path))
+        elif isinstance(spec, MappingTable):
+            said.append(_mapping(spec, engine))
+        else:
+            said.append(_canonical(spec, policy.folder))
+    return _digest(said)
+
+
+def source_fingerprint(policy: Policy, source: exp.Table, engine: Engine) -> str:
+    """Of the source's columns and rows, and of the key that its pseudonyms are made with."""
+    key = os.environ.get(policy.pseudonyms.key_env, "") if policy.pseudonyms else ""
+    keyed = hmac.new(key.encode(), b"duckanon ledger", "sha256").hexdigest() if key else None
+    return _digest([_rows(source, engine.columns(source), engine), keyed])
+
+
+def _rows(relation: exp.Table, columns: list[Column], engine: Engine) -> list[Any]:
+    """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
+    row = exp.Anonymous(this="HASH", expressions=[column(c.name) for c in columns]).as_("h")
+    figures = exp.select("COUNT(*)", sql("SUM(CAST(h AS HUGEINT))"), sql("BIT_XOR(h)"))
+    (found,) = engine.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
+    return [[[c.name, c.type] for c in columns], *(None if figure is None else str(figure) for figure in found)]
+
+
+def _mapping(spec: MappingTable, engine: Engine) -> list[Any] | None:
+    """None: the table or a column of it is not there, which the run itself will say."""
+    found = engine.find(spec.table)
+    known = {folded(c.name): c for c in engine.columns(found.table)} if found else {}
+    if found is None or any(folded(name) not in known for name in spec.columns):
+        return None
+    return _rows(found.table, [known[folded(name)] for name in spec.columns], engine)
+
+
+def _contents(path: Path) -> str | None:
+    """None: it cannot be read, which the run itself will say."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _canonical(value: Any, folder: Path) -> Any:
+    """Plain JSON. What is as by default is left out, so that a key added in a later version changes no hash."""
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = type(value).__name__
+        told = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _WHERE.get(kind, ())}
+        usual = {f.name: f.default for f in fields(value) if f.default is not MISSING}
+        asked = {name: item for name, item in told.items() if name not in usual or usual[name] != item}
+        if kind == "Source" and asked.get("file"):
+            asked["file"] = _beside(asked["file"], folder)
+        return [kind, {name: _canonical(item, folder) for name, item in asked.items() if item != {}}]
+    if isinstance(value, Mapping):
+        return sorted(([key, _canonical(item, folder)] for key, item in value.items()), key=lambda pair: str(pair[0]))
+    if isinstance(value, Decimal):
+        return f"{value.normalize():f}"
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return [_canonical(item, folder) for item in value]
+    return value
+
+
+def _beside(file: str, folder: Path) -> str:
+    path = Path(file)
+    return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

@@ -1,0 +1,86 @@
+"""One run of a policy at a time: a locked file that the kernel lets go of when its process ends, however it ends."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from duckanon.errors import BusyError
+
+_PAUSE = 0.1  # seconds between two tries
+
+
+def one_at_a_time(policy: str, place: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
+    """No two runs of a policy write to the same place at once; None: nobody else can write there."""
+    if place is None:
+        return nullcontext()
+    what, remedy = f"another run of the policy {policy} is under way", "wait for it with --wait SECONDS"
+    return locked(what, ("run", policy, *place), wait, remedy)
+
+
+@contextmanager
+def locked(what: str, key: tuple[str, ...], wait: float = 0, remedy: str = "try again later") -> Iterator[None]:
+    """Hold the lock that `key` names; another holder is waited for, and then an error that says `what`."""
+    if sys.platform == "win32":
+        yield  # there are no such locks; DuckDB's own still guards the database
+        return
+    path = lock_path(key)
+    handle = _acquire(path, time.monotonic() + wait)
+    if handle is None:
+        raise BusyError(f"{what}{_holder(path)}; {remedy}")
+    try:
+        with suppress(OSError):  # only for others to read
+            os.write(handle, json.dumps({"process": os.getpid(), "since": f"{datetime.now(UTC):%F %T} UTC"}).encode())
+        yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(handle)
+
+
+def lock_path(key: tuple[str, ...]) -> Path:
+    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]
+    user = os.getuid() if sys.platform != "win32" else os.getlogin()
+    return Path(tempfile.gettempdir()) / f"duckanon-{user}-{name}.lock"
+
+
+def _acquire(path: Path, deadline: float) -> int | None:
+    """The handle of the locked file; None: somebody else holds it until the deadline."""
+    while (handle := _try(path)) is None and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+    return handle
+
+
+def _try(path: Path) -> int | None:
+    import fcntl
+
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise BusyError(f"{path}: the lock of this run cannot be opened: {error.strerror}") from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The last holder may have removed the file between our opening and locking it: then it guards nothing.
+        if os.fstat(handle).st_ino == path.stat().st_ino:
+            os.ftruncate(handle, 0)
+            return handle
+    except OSError:
+        pass
+    os.close(handle)
+    return None
+
+
+def _holder(path: Path) -> str:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        return f" (process {held['process']}, since {held['since']})"
+    except (OSError, ValueError, KeyError):
+        return ""

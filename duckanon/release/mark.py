@@ -1,0 +1,39 @@
+"""What a release says of itself: whose it is, what it promises and when it was written."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from duckanon.ledger_fingerprints import policy_hash
+from duckanon.policy import Policy
+
+
+def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:
+    """One JSON document, by which the next run knows whose the release is."""
+    mark = {
+        "duckanon": version,
+        "policy": policy.name,
+        "policy_hash": policy_hash(policy),
+        "k": policy.k,
+        "levels": levels,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    return json.dumps(mark, ensure_ascii=False)
+
+
+def made_by(mark: str | None, policy: Policy) -> bool:
+    try:
+        found = json.loads(mark or "")
+    except ValueError:
+        return False
+    return isinstance(found, dict) and "duckanon" in found and found.get("policy") == policy.name
+
+
+def metadata_of(mark: str) -> dict[str, str]:
+    """The mark, and its parts once more in plain keys: any reader of Parquet files shows them."""
+    parts = {f"duckanon_{key}": said for key, said in json.loads(mark).items() if key != "duckanon"}
+    plain = {
+        key: said if isinstance(said, str) else json.dumps(said, ensure_ascii=False) for key, said in parts.items()
+    }
+    return {"duckanon": mark} | plain

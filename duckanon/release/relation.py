@@ -1,0 +1,102 @@
+"""A release that is a table or view of the warehouse."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon.engine import Engine, Relation
+from duckanon.engine.names import quoted
+from duckanon.errors import EngineError, ReleaseError
+from duckanon.expressions import create, drop, sql, table
+from duckanon.policy import MappingTable, Policy
+from duckanon.release.mark import made_by
+from duckanon.release.view import Keeper
+from duckanon.scratch import Scratch
+from duckanon.source import BoundSource, define_source
+
+SCHEMA = "duckanon"  # holds what a released view needs to stay true: its mapping tables, its source query
+
+
+class RelationTarget:
+    """A table or view in the warehouse. It is made inside the run's transaction, so it appears whole or not at all."""
+
+    def __init__(self, policy: Policy, engine: Engine, replace: bool) -> None:
+        self.policy, self.engine, self.replace = policy, engine, replace
+        found = engine.find(policy.release.to)
+        self.existing = found if found is not None and len(found.parts) > 1 else None
+        place = engine.target(policy.release.to)
+        self.place = Relation(self.existing.parts if self.existing else place.parts, policy.release.kind)
+        if self.existing and not replace and not made_by(self.existing.comment, policy):
+            raise ReleaseError(
+                f"release.to: {policy.release.to} exists and was not made by this policy; "
+                "choose another name, or replace it with --replace"
+            )
+
+    def must_not_be(self, source: BoundSource) -> None:
+        if source.relation.parts == self.place.parts:
+            raise ReleaseError(f"release.to: {self.policy.release.to} is the source itself; choose another name")
+
+    def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
+        if self.existing is not None:
+            self.engine.execute(drop(self.existing.kind.upper(), self.existing.table))
+            self._source_must_stand()
+        if self.place.kind != "view":
+            self.clear_kept()
+        self.engine.execute(create(self.place.kind.upper(), self.place.table, query), "the release")
+        self.engine.comment(self.place, mark)
+        return self.place
+
+    def _source_must_stand(self) -> None:
+        """With the old release gone the source must still be readable: or it was a part of the source."""
+        inputs = [self.policy.source.table] if self.policy.source.table else []
+        inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
+        try:
+            for name in inputs:
+                relation = self.engine.find(name)
+                if relation is None:
+                    raise EngineError("gone")
+                self.engine.columns(relation.table)
+            if self.policy.source.query is not None:
+                probe = Scratch(self.engine)
+                define_source(self.policy, probe)
+                probe.clear()
+        except EngineError:
+            raise ReleaseError(
+                f"release.to: {self.policy.release.to} is read by the source; choose another name"
+            ) from None
+
+    def keeper(self, mark: str) -> Keeper:
+        """Keeps the tables that a view needs beside it, in a schema of their own."""
+
+        def keep(thing: str, rows: exp.Query) -> exp.Table:
+            name = self.kept_name(thing)
+            self.engine.execute(create("TABLE", name, rows), "kept for the view")
+            self.engine.comment(Relation((SCHEMA, name.name), "table"), mark)
+            return name
+
+        return keep
+
+    def kept_name(self, thing: str) -> exp.Table:
+        """The name of an object kept for this view, free to be made."""
+        self.engine.must_have_room_for_our_schema()
+        self.engine.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+        name = self._kept_prefix + thing
+        if self.engine.find(quoted(SCHEMA, name)) is not None:
+            raise ReleaseError(f"{SCHEMA}.{name} exists and was not made by this policy; rename the policy")
+        return table(SCHEMA, name)
+
+    @property
+    def _kept_prefix(self) -> str:
+        return f"{self.policy.name} for {'.'.join(self.place.parts)}: "
+
+    def clear_kept(self) -> None:
+        """Drops what an earlier view of this policy, in this place, needed."""
+        for kept in self.engine.relations(SCHEMA):
+            if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
+                self.engine.execute(drop(kept.kind.upper(), kept.table))
+
+    def settle(self, mark: str) -> None:
+        pass
+
+    def abandon(self) -> None:
+        pass
