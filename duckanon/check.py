@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from sqlglot import exp
 
 from duckanon.census import Census, released_value, take_census
-from duckanon.engine import Column, Engine, Relation
-from duckanon.engine.names import folded
-from duckanon.errors import Fault, PolicyError, ReleaseError
+from duckanon.engine import Engine, Relation
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
-from duckanon.policy import Policy, Release
+from duckanon.policy import Policy
 from duckanon.recoding.labels import label_list
-from duckanon.release.folder import bound_release
+from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.result import Result, named_levels
 from duckanon.run import audit_release
 from duckanon.scratch import Scratch
@@ -33,8 +30,8 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         source = bind_source(policy, scratch)
         census = take_census(policy, source, scratch)
         if release:
-            relation = _release_relation(policy, source, scratch)
-            _same_columns(policy, relation, source, engine)
+            relation = existing_release(policy, source, scratch)
+            must_have_its_columns(policy, relation, source, engine)
             node = _levels(census, relation)
         else:
             relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
@@ -65,52 +62,6 @@ def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
     shown = [values[name].as_(name, quoted=True) for name in source.released]
     view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
     return Relation((view.name,), "view")
-
-
-def _release_relation(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
-    engine = scratch.engine
-    if policy.release.kind in ("table", "view"):
-        found = engine.find(policy.release.to)
-        if found is None:
-            raise ReleaseError(
-                f"release.to: there is no {policy.release.kind} '{policy.release.to}' yet; run the policy first"
-            )
-        return found
-    path = (policy.folder / policy.release.to).absolute()
-    release = bound_release(policy, source)
-    what = "folder" if release.options.partition_by else "file"
-    if not (path.is_dir() if what == "folder" else path.is_file()):
-        raise ReleaseError(f"release.to: there is no {what} {path} yet; run the policy first")
-    name = scratch.adopt("VIEW", "released")
-    engine.define_release(name, path, release, _columns(path, release, source, engine))
-    return Relation((name.name,), "view")
-
-
-def _columns(path: Path, release: Release, source: BoundSource, engine: Engine) -> list[Column]:
-    """The columns of released files: labels are texts, the others have the types that were released. What the files
-    do not name is known by its position."""
-    parts = release.options.partition_by
-    names = engine.release_columns(path, release)
-    if release.kind == "csv" and not release.options.header:
-        expected = [name for name in source.released if name not in parts]
-        if len(names) != len(expected):
-            raise ReleaseError(f"release.to: {path} has {len(names)} columns, the policy releases {len(expected)}")
-        names = expected
-    types = {c.name: c.type for c in source.keep}
-    types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
-    return [Column(name, types.get(name, "VARCHAR")) for name in (*names, *parts)]
-
-
-def _same_columns(policy: Policy, relation: Relation, source: BoundSource, engine: Engine) -> None:
-    found = {folded(c.name) for c in engine.columns(relation.table)}
-    wanted = {folded(name) for name in source.released}
-    faults = [Fault(f"release.to: {policy.release.to}", f"has no column {name}") for name in sorted(wanted - found)]
-    faults += [
-        Fault(f"release.to: {policy.release.to}", f"has a column {name} that the policy does not release")
-        for name in sorted(found - wanted)
-    ]
-    if faults:
-        raise PolicyError(faults, policy.file)
 
 
 def _levels(census: Census, relation: Relation) -> Node | None:

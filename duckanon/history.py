@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from duckanon.engine import Engine
-from duckanon.ledger_tables import COLUMNS, LedgerTables
+from duckanon.ledger.tables import COLUMNS, LedgerTables
 
 if TYPE_CHECKING:
     import pandas

@@ -26,10 +26,11 @@ class Lattice:
     """All combinations of levels, from the raw table at the bottom to nothing at all at the top."""
 
     heights: tuple[int, ...]
+    floor: Node | None = None  # nodes below it are left out; None: none is
 
     @property
     def bottom(self) -> Node:
-        return (0,) * len(self.heights)
+        return self.floor or (0,) * len(self.heights)
 
     @property
     def top(self) -> Node:
@@ -38,11 +39,15 @@ class Lattice:
     @property
     def size(self) -> int:
         """pan eq. 1."""
-        return prod(height + 1 for height in self.heights)
+        return prod(height - low + 1 for height, low in zip(self.heights, self.bottom, strict=True))
 
     def raisable(self, node: Node) -> Iterator[int]:
         """The attributes that can still be generalized."""
         return (index for index, level in enumerate(node) if level < self.heights[index])
+
+    def lowerable(self, node: Node) -> Iterator[int]:
+        """The attributes that can be less generalized."""
+        return (index for index, level in enumerate(node) if level > self.bottom[index])
 
     @staticmethod
     def raised(node: Node, index: int) -> Node:
@@ -80,7 +85,8 @@ class Lattice:
 
     def count_below(self, nodes: Iterable[Node]) -> int | None:
         """How many nodes are nowhere above one of these; None in a vast lattice."""
-        return None if self.is_vast else _count_below(_highest(nodes))
+        steps = [tuple(level - low for level, low in zip(node, self.bottom, strict=True)) for node in nodes]
+        return None if self.is_vast else _count_below(_highest(steps))
 
 
 def _highest(nodes: Iterable[Node]) -> frozenset[Node]:

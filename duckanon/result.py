@@ -11,6 +11,8 @@ from duckanon.lattice import Node
 from duckanon.measure import Finding
 from duckanon.search import Step
 
+GENERALIZED = "with everything generalized"
+
 
 @dataclass(frozen=True)
 class Result:
@@ -34,6 +36,7 @@ class Result:
     before: dict[str, Any] | None = None  # risk of the source as it is
     descriptions: dict[str, str] = field(default_factory=dict)  # what each level does, in words
     dry_run: bool = False
+    failed_at: str = GENERALIZED  # where the constraints of an infeasible policy were measured
     classes_by_levels: list[dict[str, Any]] | None = None  # of local recoding: the combinations of levels in use
     effort: dict[str, Any] | None = None  # of the optimal search: nodes there were, measured, pruned
     since: str | None = None  # of an unchanged release: when it was made

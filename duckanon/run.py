@@ -16,15 +16,16 @@ from duckanon.engine import Engine, Relation
 from duckanon.errors import without_quotes
 from duckanon.expressions import column, sql
 from duckanon.lattice import Node
-from duckanon.ledger_book import Book
+from duckanon.ledger.book import Book
 from duckanon.log import Watch
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.pseudonyms import keyed
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.release import Labels, as_they_are, repeated
+from duckanon.release.difference import difference, previous_classes
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
-from duckanon.result import Result, step_json
+from duckanon.result import GENERALIZED, Result, step_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, define_source
 from duckanon.survey import Surveyed
@@ -117,18 +118,30 @@ class Run:
         if reasons:
             return self.infeasible(census, None, tuple(reasons))
         with self.timed("search", "searching"):
-            found = find_recoding(policy, census, Measurer(policy, census), self.seen)
+            last = self.last_node(census)
+            found = find_recoding(policy, census, Measurer(policy, census), self.seen, last)
         recoding = found.recoding
         if recoding is None:
-            return self.infeasible(census, found, tuple(_why(found, census.remaining(policy).budget(census.rows))))
+            fixed = last is not None and policy.release.mode == "fixed"
+            where = "at the levels of the last release" if fixed else GENERALIZED
+            why = _why(found, census.remaining(policy).budget(census.rows), where)
+            return self.infeasible(census, found, tuple(why), where)
         with self.timed("release", "releasing"):
+            before = previous_classes(policy, source, self.scratch)
             self.mark = self.book.signed(mark_of(policy, VERSION, recoding.levels))
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying") as facts:
             audited = audit_release(policy, released, census, self.scratch)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
-        return self.finished(census, found, recoding, audited, dry_run)
+            told_apart = difference(policy, before, released, source, self.scratch) if before else None
+        return self.finished(census, found, recoding, audited, dry_run, told_apart)
+
+    def last_node(self, census: Census) -> Node | None:
+        """The node of the last release, where the policy's mode asks for it."""
+        levels = self.book.last_levels()
+        heights = {h.column.name: h.height for h in census.hierarchies}
+        return None if levels is None else self.book.node_of(levels, heights)
 
     def seen(self, node: Node, failing_rows: int) -> None:
         self.watch.say(f"searching: levels {node}, {failing_rows:,} rows fail")
@@ -160,14 +173,25 @@ class Run:
         self.seconds[part] = round(time.perf_counter() - start, 4)
         self.watch.step(part, seconds=self.seconds[part], **facts)
 
-    def finished(self, census: Census, found: Found, recoding: Recoding, audited: Audit, dry_run: bool) -> Result:
+    def finished(
+        self,
+        census: Census,
+        found: Found,
+        recoding: Recoding,
+        audited: Audit,
+        dry_run: bool,
+        told_apart: str | None,
+    ) -> Result:
         policy, holds = self.policy, audited.holds
         suppressed = census.rows - audited.rows
         # The search and the release must tell the same story, whatever the constraints say.
         agree = audited.rows == recoding.rows and audited.classes == recoding.classes and suppressed >= 0
-        reasons = () if agree else ("the release does not hold the rows that the search chose",)
+        reasons = [] if agree else ["the release does not hold the rows that the search chose"]
+        if told_apart and policy.release.difference == "refuse":
+            reasons.append(f"release.difference: {told_apart}")
+            told_apart = None
         return self.result(
-            "violated" if not (holds and agree) else "holds" if dry_run else "released",
+            "violated" if reasons or not holds else "holds" if dry_run else "released",
             census,
             found,
             levels=recoding.levels,
@@ -178,12 +202,15 @@ class Run:
             privacy=audited.privacy,
             utility=recoding.utility(),
             release={"kind": policy.release.kind, "to": policy.release.to},
-            reasons=reasons,
+            reasons=tuple(reasons),
             descriptions=recoding.described(),
             dry_run=dry_run,
+            more_warnings=(f"release.difference: {told_apart}",) if told_apart else (),
         )
 
-    def infeasible(self, census: Census, found: Found | None, reasons: tuple[str, ...]) -> Result:
+    def infeasible(
+        self, census: Census, found: Found | None, reasons: tuple[str, ...], where: str = GENERALIZED
+    ) -> Result:
         findings = found.top.findings if found and found.top else ()
         return self.result(
             "infeasible",
@@ -197,9 +224,12 @@ class Run:
             utility=None,
             release=None,
             reasons=reasons,
+            failed_at=where,
         )
 
-    def result(self, status: str, census: Census, found: Found | None, **known: Any) -> Result:
+    def result(
+        self, status: str, census: Census, found: Found | None, more_warnings: tuple[str, ...] = (), **known: Any
+    ) -> Result:
         return Result(
             status=status,
             name=self.policy.name,
@@ -207,7 +237,7 @@ class Run:
             heights={h.column.name: h.height for h in census.hierarchies},
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
-            warnings=census.warnings + _hollow(known["levels"], census),
+            warnings=census.warnings + _hollow(known["levels"], census) + more_warnings,
             before=_risk_before(found.bottom, census.rows) if found else None,
             effort=found.effort if found else None,
             **known,
@@ -233,12 +263,12 @@ def _told(result: Result) -> dict[str, Any]:
     return told | {kind: [without_quotes(text) for text in said] for kind, said in words.items() if said}
 
 
-def _why(found: Found, budget: int) -> Iterator[str]:
-    """Which constraints fail even at the top of the lattice, and by how much."""
+def _why(found: Found, budget: int, where: str) -> Iterator[str]:
+    """Which constraints fail even at the top of the lattice (or at the only node allowed), and by how much."""
     if found.effort is not None and not found.effort["proven"]:
         yield f"none of the {found.effort['measured']:,} nodes measured within the limits of the search holds"
         return
-    top = found.top
+    top, best = found.top, "at best" if where == GENERALIZED else where
     assert top is not None
     for finding in top.findings:
         constraint = finding.constraint
@@ -246,9 +276,9 @@ def _why(found: Found, budget: int) -> Iterator[str]:
             of = f" of {constraint.column}" if constraint.column else ""
             value = f" '{constraint.value}'" if constraint.value else ""
             measured = "no figure" if finding.measured is None else f"{finding.measured:.6g}"
-            yield f"{constraint.name}{of}{value}: {measured} at best, the policy asks for {constraint.threshold:g}"
+            yield f"{constraint.name}{of}{value}: {measured} {best}, the policy asks for {constraint.threshold:g}"
     if top.failing_rows:
-        yield f"with everything generalized {top.failing_rows} rows fail, the budget is {budget}"
+        yield f"{where} {top.failing_rows} rows fail, the budget is {budget}"
 
 
 def _hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import pytest
 
 import duckanon as api
 from duckanon import Policy
-from duckanon.ledger_fingerprints import policy_hash
+from duckanon.ledger.fingerprints import policy_hash
 from tests.conftest import PEOPLE, Command, Folder
 
 EXPORT = PEOPLE.replace('kind = "table"', 'kind = "csv"').replace('"people_anonymous"', '"people.csv"')
@@ -183,7 +183,7 @@ def test_a_release_and_its_entry_are_one_transaction(
     people: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from duckanon.errors import EngineError
-    from duckanon.ledger_tables import LedgerTables
+    from duckanon.ledger.tables import LedgerTables
 
     def full(*_: object) -> None:
         raise EngineError("the disk is full")

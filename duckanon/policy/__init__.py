@@ -151,6 +151,8 @@ class Release:
     kind: str
     to: str
     options: FileOptions = FileOptions()
+    mode: str = "search"  # what the levels of the last release mean to the next: search | fixed | monotone
+    difference: str = "warn"  # what becomes of rows that two releases tell apart: ignore | warn | refuse
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,12 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
 def _method_can(policy: Policy, top: Section) -> None:
     """The clusterings reach what a class must hold. ALP and DIF belong to the whole table: of the local methods only
     climb sees to them."""
-    if policy.search.method not in LOCAL or policy.search.method == "climb":
+    if policy.search.method not in LOCAL:
+        return
+    if policy.release.mode != "search":
+        what = f"is {policy.release.mode}, but {policy.search.method} has no levels that all rows share"
+        top.fault("release.mode", what, "use greedy, optimal or datafly")
+    if policy.search.method == "climb":
         return
     for sensitive in policy.sensitive:
         thresholds: tuple[Sensitive | ValueThresholds, ...] = (sensitive, *sensitive.values.values())

@@ -30,10 +30,12 @@ def read_release(section: Section) -> Release:
         header=section.get("header", _truth, True),
         null=section.get("null", _text_or_empty, ""),
     )
+    mode = section.get("mode", one_of("search", "fixed", "monotone"), "search")
+    difference = section.get("difference", one_of("ignore", "warn", "refuse"), "warn")
     _fits(section, kind)
     _go_together(section, options)
     section.finish()
-    return Release(kind, to, options)
+    return Release(kind, to, options, mode, difference)
 
 
 def _fits(section: Section, kind: str) -> None:

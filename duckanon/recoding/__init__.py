@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from sqlglot import exp
 
 from duckanon.census import Census
-from duckanon.lattice import Lattice
+from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
 from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.release import Labels
 from duckanon.release.view import Keeper
+from duckanon.search import Found as FoundNode
 from duckanon.search import Seen, Step, search
 from duckanon.source import BoundSource
 from duckanon.survey import Survey, Surveyed
@@ -56,14 +57,14 @@ class Found:
     effort: dict[str, Any] | None = None
 
 
-def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Found:
-    """A recoding by the policy's method."""
+def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
+    """A recoding by the policy's method; `last`, the node of the last release, binds it by the policy's mode."""
     from duckanon.local import place
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.recoding.local import LocalRecoding
 
     if policy.search.method not in LOCAL:
-        found = search(policy, census, measurer, seen)
+        found = _found_node(policy, census, measurer, seen, last)
         recoding = FullDomain(policy, measurer, found.answer) if found.answer else None
         return Found(found.path, found.bottom, recoding, found.top, found.effort)
     policy = census.remaining(policy)
@@ -73,3 +74,17 @@ def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen
     if placement is None:
         return Found((), bottom, None, measurer.measure(lattice.top, policy.budget(census.rows)))
     return Found((), bottom, LocalRecoding(policy, measurer, placement))
+
+
+def _found_node(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
+    """By the policy's mode: any node, none finer than the last, or the last and no other."""
+    if last is None:
+        return search(policy, census, measurer, seen)
+    (bottom,) = Survey(measurer).measure([(0,) * len(last)])
+    if policy.release.mode == "monotone":
+        return replace(search(policy, census, measurer, seen, floor=last), bottom=bottom)
+    budget = census.remaining(policy).budget(census.rows)
+    measured = measurer.measure(last, budget)
+    holds = measured.holds(budget)
+    path = (Step(last, measured.failing_rows, holds),)
+    return FoundNode(path, bottom, measured if holds else None, top=None if holds else measured)

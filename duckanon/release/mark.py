@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from duckanon.ledger_fingerprints import policy_hash
+from duckanon.ledger.fingerprints import policy_hash
 from duckanon.policy import Policy
 
 

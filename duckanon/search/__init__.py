@@ -35,15 +35,15 @@ class Found:
     effort: dict[str, Any] | None = None
 
 
-def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Found:
-    """Walk the lattice by the policy's method."""
+def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen, floor: Node | None = None) -> Found:
+    """Walk the lattice by the policy's method, nowhere below `floor`."""
     from duckanon.search.datafly import most_values
     from duckanon.search.greedy import least_loss
     from duckanon.search.optimal import find_optimal
     from duckanon.search.walk import walk
 
     policy = census.remaining(policy)
-    lattice = Lattice(tuple(h.height for h in census.hierarchies))
+    lattice = Lattice(tuple(h.height for h in census.hierarchies), floor)
     survey = Survey(measurer)
     if policy.search.method == "optimal":
         return find_optimal(policy, lattice, survey, seen)

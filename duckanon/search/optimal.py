@@ -135,7 +135,7 @@ class OptimalSearch:
         loss = float("inf")
         while (best := self.best.choice()) and self.best.loss < loss and not self._out_of_time():
             loss = self.best.loss
-            self._measure([self.lattice.lowered(best.node, i) for i, level in enumerate(best.node) if level])
+            self._measure([self.lattice.lowered(best.node, index) for index in self.lattice.lowerable(best.node)])
 
     def _filled(self, probes: list[_Probe], candidates: Iterator[tuple[float, Node]]) -> list[_Probe]:
         """The probes that go on, and new ones for the next candidates, as many as go into one statement."""

@@ -73,9 +73,9 @@ class Aggregates:
         return self._rolled_up(node) if size * _SHRINKS < at_hand.rows else at_hand
 
     def _guessed(self, node: Node, finer: Aggregate) -> int:
-        """The rows of an aggregate at a node: columns depend on each other, so it shrinks less than the domains do."""
-        ratio = self._most(node) / self._most(finer.node)
-        return int(min(self._most(node) * self._values, finer.rows * ratio**0.5))
+        """The rows of an aggregate at a node, as if it shrank as the domains of its columns do."""
+        most, most_of_finer = self._most(node), self._most(finer.node)
+        return min(most * self._values, finer.rows * most // most_of_finer)
 
     def _most(self, node: Node) -> int:
         return prod(h.levels[level].values for h, level in zip(self.census.hierarchies, node, strict=True))

@@ -14,12 +14,14 @@ from typing import Any
 from duckanon.engine import Engine, Relation
 from duckanon.errors import DuckanonError, ReleaseError, without_quotes, without_values
 from duckanon.ledger import Ledger, NoLedger, Place, database_of, open_ledger
-from duckanon.ledger_fingerprints import Fingerprints, policy_hash, take_fingerprints
-from duckanon.ledger_tables import ConstraintEntry, Entry
+from duckanon.ledger.fingerprints import Fingerprints, policy_hash, take_fingerprints
+from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.release.targets import open_target
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
+
+_ANEW = 'release once with mode = "search"'
 
 
 class Book:
@@ -44,6 +46,36 @@ class Book:
         if not self.ledger.kept:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {remedy}")
+
+    def last_levels(self) -> dict[str, int] | None:
+        """The levels of the last release in this place, for a policy whose mode asks for them; None: there is none."""
+        mode = self.policy.release.mode
+        if mode == "search":
+            return None
+        known = self._read if self.dry_run else self.ledger
+        if not known.kept:
+            remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
+            raise ReleaseError(f"release.mode: {mode} needs a ledger, and this run keeps none; {remedy}")
+        last = known.last(self.policy, self.place)
+        if last is None:
+            return None
+        if last.levels is None:
+            raise ReleaseError(f"release.mode: {mode} follows the last release, and that has no levels; {_ANEW}")
+        levels: dict[str, int] = json.loads(last.levels)
+        return levels
+
+    @property
+    def _read(self) -> Ledger:
+        """The ledger for a dry run, which does not even make the file."""
+        missing = self.policy.ledger is not None and not self.policy.ledger.exists()
+        return NoLedger() if missing else open_ledger(self.policy, self.engine)
+
+    def node_of(self, levels: dict[str, int], heights: dict[str, int]) -> tuple[int, ...]:
+        """The last release's node, if the policy still has its columns and levels."""
+        fits = levels.keys() == heights.keys() and all(level <= heights[name] for name, level in levels.items())
+        if not fits:
+            raise ReleaseError(f"release.mode: the last release had other quasi-identifiers or levels; {_ANEW}")
+        return tuple(levels[name] for name in heights)
 
     def take(self, source: Relation) -> None:
         """Take the fingerprints of what the release is made from."""

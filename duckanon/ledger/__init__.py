@@ -16,7 +16,7 @@ from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.names import folded, split_name
 from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
 from duckanon.expressions import literal, sql
-from duckanon.ledger_tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
+from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
 from duckanon.lock import locked
 from duckanon.policy import Policy
 

@@ -1,0 +1,61 @@
+"""Two releases of one table, side by side: what subtracting one from the other tells."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon.engine import Relation
+from duckanon.errors import DuckanonError
+from duckanon.expressions import column, literal, same, sql, text_of
+from duckanon.policy import Policy
+from duckanon.release.existing import existing_release, must_have_its_columns
+from duckanon.scratch import Scratch
+from duckanon.source import BoundSource
+
+
+def previous_classes(policy: Policy, source: BoundSource, scratch: Scratch) -> exp.Table | None:
+    """The classes of the last release and their sizes; None where nobody can compare: there is none, it is not of
+    these columns, or it is a view, which shows the source as it is now."""
+    if policy.release.difference == "ignore" or policy.release.kind == "view":
+        return None
+    try:
+        relation = existing_release(policy, source, scratch)
+        must_have_its_columns(policy, relation, source, scratch.engine)
+    except DuckanonError:
+        return None
+    return scratch.table("previous", _classes(relation, source), "the classes of the last release")
+
+
+def difference(
+    policy: Policy, before: exp.Table, released: Relation, source: BoundSource, scratch: Scratch
+) -> str | None:
+    """What is to be said of the classes whose size changed by fewer than k rows: those rows are not hidden among k."""
+    keys = _keys(source)
+    after = _classes(released, source)
+    changed = (
+        exp.select(sql("ABS(COALESCE(a.x, 0) - COALESCE(b.x, 0))").as_("rows"))
+        .from_(exp.alias_(before, "b", table=True))
+        .join(after.subquery("a"), on=same(keys, "b", "a", nulls=True), join_type="full")
+        .subquery("changed")
+    )
+    few = exp.select("COUNT(*)", sql("CAST(COALESCE(SUM(rows), 0) AS BIGINT)")).from_(changed)
+    few = few.where(sql("rows BETWEEN 1 AND :most", most=literal(policy.k - 1)))
+    ((classes, rows),) = scratch.engine.fetch(few, "what the last release and this one tell together")
+    if not rows:
+        return None
+    return (
+        f"{classes:,} classes grew or shrank by fewer than k = {policy.k} rows since the last release, {rows:,} rows "
+        "in all; who has both releases can tell them apart from the others of their class"
+    )
+
+
+def _keys(source: BoundSource) -> list[str]:
+    return [f"g{place}" for place in range(len(source.quasi_identifiers))]
+
+
+def _classes(relation: Relation, source: BoundSource) -> exp.Select:
+    """By text: a column may be a number in one release and a range in the other."""
+    labels = [text_of(column(c.name)) for _, c in source.quasi_identifiers]
+    named = [label.as_(key) for label, key in zip(labels, _keys(source), strict=True)]
+    query = exp.select(*named, sql("COUNT(*)").as_("x")).from_(relation.table)
+    return query.group_by(*(label.copy() for label in labels))

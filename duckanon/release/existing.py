@@ -1,0 +1,59 @@
+"""The release that stands in the policy's place already."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from duckanon.engine import Column, Engine, Relation
+from duckanon.engine.names import folded
+from duckanon.errors import Fault, PolicyError, ReleaseError
+from duckanon.policy import Policy, Release
+from duckanon.release.folder import bound_release
+from duckanon.scratch import Scratch
+from duckanon.source import BoundSource
+
+
+def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
+    engine = scratch.engine
+    if policy.release.kind in ("table", "view"):
+        found = engine.find(policy.release.to)
+        if found is None:
+            raise ReleaseError(
+                f"release.to: there is no {policy.release.kind} '{policy.release.to}' yet; run the policy first"
+            )
+        return found
+    path = (policy.folder / policy.release.to).absolute()
+    release = bound_release(policy, source)
+    what = "folder" if release.options.partition_by else "file"
+    if not (path.is_dir() if what == "folder" else path.is_file()):
+        raise ReleaseError(f"release.to: there is no {what} {path} yet; run the policy first")
+    name = scratch.adopt("VIEW", "released")
+    engine.define_release(name, path, release, _columns(path, release, source, engine))
+    return Relation((name.name,), "view")
+
+
+def _columns(path: Path, release: Release, source: BoundSource, engine: Engine) -> list[Column]:
+    """The columns of released files: labels are texts, the others have the types that were released. What the files
+    do not name is known by its position."""
+    parts = release.options.partition_by
+    names = engine.release_columns(path, release)
+    if release.kind == "csv" and not release.options.header:
+        expected = [name for name in source.released if name not in parts]
+        if len(names) != len(expected):
+            raise ReleaseError(f"release.to: {path} has {len(names)} columns, the policy releases {len(expected)}")
+        names = expected
+    types = {c.name: c.type for c in source.keep}
+    types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
+    return [Column(name, types.get(name, "VARCHAR")) for name in (*names, *parts)]
+
+
+def must_have_its_columns(policy: Policy, relation: Relation, source: BoundSource, engine: Engine) -> None:
+    found = {folded(c.name) for c in engine.columns(relation.table)}
+    wanted = {folded(name) for name in source.released}
+    faults = [Fault(f"release.to: {policy.release.to}", f"has no column {name}") for name in sorted(wanted - found)]
+    faults += [
+        Fault(f"release.to: {policy.release.to}", f"has a column {name} that the policy does not release")
+        for name in sorted(found - wanted)
+    ]
+    if faults:
+        raise PolicyError(faults, policy.file)
