@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,8 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import without_quotes
+from duckanon.errors import DuckanonError, without_quotes
+from duckanon.explain import hollow, risk_before, why
 from duckanon.expressions import column, sql
 from duckanon.lattice import Node
 from duckanon.ledger.book import Book
@@ -24,11 +25,11 @@ from duckanon.pseudonyms import keyed
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.release import Labels, as_they_are, repeated
 from duckanon.release.difference import difference, previous_classes
+from duckanon.release.existing import exists
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import GENERALIZED, Result, step_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, define_source
-from duckanon.survey import Surveyed
 from duckanon.verify import Audit, Audited, audit
 from duckanon.version import VERSION
 
@@ -80,6 +81,7 @@ class Run:
     book: Book
     watch: Watch
     mark: str = ""
+    before: exp.Table | None = None  # the classes of the release that stands in the place
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -88,6 +90,8 @@ class Run:
     def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
         """Make the release and let it take its place, with its entry in the ledger."""
         self.target = open_target(self.policy, self.engine, replace, dry_run)
+        before = Scratch(self.engine)
+        self.before = previous_classes(self.policy, before) if exists(self.policy, self.engine) else None
         try:
             with keyed(self.policy, self.engine), self.engine.transaction():
                 result = self.execute(dry_run, if_changed)
@@ -101,6 +105,9 @@ class Run:
         except BaseException:
             self.target.abandon()
             raise
+        finally:
+            with suppress(DuckanonError):  # whatever went wrong before is the error to see
+                before.clear()
         return result
 
     def execute(self, dry_run: bool, if_changed: bool) -> Result:
@@ -124,18 +131,21 @@ class Run:
         if recoding is None:
             fixed = last is not None and policy.release.mode == "fixed"
             where = "at the levels of the last release" if fixed else GENERALIZED
-            why = _why(found, census.remaining(policy).budget(census.rows), where)
-            return self.infeasible(census, found, tuple(why), where)
+            told = tuple(why(found, census.remaining(policy).budget(census.rows), where))
+            return self.infeasible(census, found, told, where)
         with self.timed("release", "releasing"):
-            before = previous_classes(policy, source, self.scratch)
             self.mark = self.book.signed(mark_of(policy, VERSION, recoding.levels))
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying") as facts:
             audited = audit_release(policy, released, census, self.scratch)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
-            told_apart = difference(policy, before, released, source, self.scratch) if before else None
+            told_apart = self.difference(released, source)
         return self.finished(census, found, recoding, audited, dry_run, told_apart)
+
+    def difference(self, released: Relation, source: BoundSource) -> str | None:
+        """What this release and the one that stands in its place tell together."""
+        return difference(self.policy, self.before, released, source, self.scratch) if self.before else None
 
     def last_node(self, census: Census) -> Node | None:
         """The node of the last release, where the policy's mode asks for it."""
@@ -237,8 +247,8 @@ class Run:
             heights={h.column.name: h.height for h in census.hierarchies},
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
-            warnings=census.warnings + _hollow(known["levels"], census) + more_warnings,
-            before=_risk_before(found.bottom, census.rows) if found else None,
+            warnings=census.warnings + hollow(known["levels"], census) + more_warnings,
+            before=risk_before(found.bottom, census.rows) if found else None,
             effort=found.effort if found else None,
             **known,
         )
@@ -261,40 +271,3 @@ def _told(result: Result) -> dict[str, Any]:
     told = {"outcome": result.status, "rows": result.rows, "classes": result.classes, "levels": result.levels}
     words = {"reasons": result.reasons, "warnings": result.warnings}
     return told | {kind: [without_quotes(text) for text in said] for kind, said in words.items() if said}
-
-
-def _why(found: Found, budget: int, where: str) -> Iterator[str]:
-    """Which constraints fail even at the top of the lattice (or at the only node allowed), and by how much."""
-    if found.effort is not None and not found.effort["proven"]:
-        yield f"none of the {found.effort['measured']:,} nodes measured within the limits of the search holds"
-        return
-    top, best = found.top, "at best" if where == GENERALIZED else where
-    assert top is not None
-    for finding in top.findings:
-        constraint = finding.constraint
-        if not finding.holds:
-            of = f" of {constraint.column}" if constraint.column else ""
-            value = f" '{constraint.value}'" if constraint.value else ""
-            measured = "no figure" if finding.measured is None else f"{finding.measured:.6g}"
-            yield f"{constraint.name}{of}{value}: {measured} {best}, the policy asks for {constraint.threshold:g}"
-    if top.failing_rows:
-        yield f"{where} {top.failing_rows} rows fail, the budget is {budget}"
-
-
-def _hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
-    """A word on a release in which every quasi-identifier is gone."""
-    if levels is None or any(level < h.height for h, level in zip(census.hierarchies, levels.values(), strict=True)):
-        return ()
-    remedy = 'try method = "optimal", a larger suppression budget or finer hierarchies'
-    return (f"every quasi-identifier is removed; {remedy}",)
-
-
-def _risk_before(bottom: Surveyed, rows: int) -> dict[str, Any]:
-    """The risk of the source as it is."""
-    return {
-        "k": bottom.smallest,
-        "classes": bottom.classes,
-        "highest_risk": 1 / bottom.smallest,
-        "average_risk": bottom.classes / rows,
-        "failing_rows": bottom.failing_rows,
-    }

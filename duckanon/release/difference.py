@@ -10,20 +10,24 @@ from duckanon.expressions import column, literal, same, sql, text_of
 from duckanon.policy import Policy
 from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
+from duckanon.source import BoundSource, bind_source
 
 
-def previous_classes(policy: Policy, source: BoundSource, scratch: Scratch) -> exp.Table | None:
+def previous_classes(policy: Policy, scratch: Scratch) -> exp.Table | None:
     """The classes of the last release and their sizes; None where nobody can compare: there is none, it is not of
-    these columns, or it is a view, which shows the source as it is now."""
+    these columns, or it is a view, which shows the source as it is now.
+
+    To be asked outside the run's transaction, which a file that cannot be read would end.
+    """
     if policy.release.difference == "ignore" or policy.release.kind == "view":
         return None
     try:
+        source = bind_source(policy, scratch)
         relation = existing_release(policy, source, scratch)
         must_have_its_columns(policy, relation, source, scratch.engine)
+        return scratch.table("previous", _classes(relation, source), "the classes of the last release")
     except DuckanonError:
         return None
-    return scratch.table("previous", _classes(relation, source), "the classes of the last release")
 
 
 def difference(

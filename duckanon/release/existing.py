@@ -13,6 +13,13 @@ from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
 
 
+def exists(policy: Policy, engine: Engine) -> bool:
+    """Whether something stands in the policy's place."""
+    if policy.release.kind in ("table", "view"):
+        return engine.find(policy.release.to) is not None
+    return (policy.folder / policy.release.to).exists()
+
+
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
     engine = scratch.engine
     if policy.release.kind in ("table", "view"):

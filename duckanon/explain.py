@@ -1,0 +1,48 @@
+"""Why there is no release, and what else a person should be told of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from duckanon.census import Census
+from duckanon.recoding import Found
+from duckanon.result import GENERALIZED
+from duckanon.survey import Surveyed
+
+
+def why(found: Found, budget: int, where: str) -> Iterator[str]:
+    """Which constraints fail even at the top of the lattice (or at the only node allowed), and by how much."""
+    if found.effort is not None and not found.effort["proven"]:
+        yield f"none of the {found.effort['measured']:,} nodes measured within the limits of the search holds"
+        return
+    top, best = found.top, "at best" if where == GENERALIZED else where
+    assert top is not None
+    for finding in top.findings:
+        constraint = finding.constraint
+        if not finding.holds:
+            of = f" of {constraint.column}" if constraint.column else ""
+            value = f" '{constraint.value}'" if constraint.value else ""
+            measured = "no figure" if finding.measured is None else f"{finding.measured:.6g}"
+            yield f"{constraint.name}{of}{value}: {measured} {best}, the policy asks for {constraint.threshold:g}"
+    if top.failing_rows:
+        yield f"{where} {top.failing_rows} rows fail, the budget is {budget}"
+
+
+def hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
+    """A word on a release in which every quasi-identifier is gone."""
+    if levels is None or any(level < h.height for h, level in zip(census.hierarchies, levels.values(), strict=True)):
+        return ()
+    remedy = 'try method = "optimal", a larger suppression budget or finer hierarchies'
+    return (f"every quasi-identifier is removed; {remedy}",)
+
+
+def risk_before(bottom: Surveyed, rows: int) -> dict[str, Any]:
+    """The risk of the source as it is."""
+    return {
+        "k": bottom.smallest,
+        "classes": bottom.classes,
+        "highest_risk": 1 / bottom.smallest,
+        "average_risk": bottom.classes / rows,
+        "failing_rows": bottom.failing_rows,
+    }
