@@ -106,6 +106,7 @@ class Climb:
             f"FROM {ground.name('left_over')} t, {ground.name('nodes')} o"
         )
         holding = f"SELECT {keys} FROM {ground.judged('looks', self.keys)} WHERE NOT failing"
+        looks = ground.in_halves(looks, "t.id")
         ground.make("options", f"WITH looks AS MATERIALIZED ({looks}) FROM looks SEMI JOIN ({holding}) USING ({keys})")
         ground.make("found", "SELECT CAST(0 AS INTEGER) AS id, CAST(0 AS BIGINT) AS j WHERE FALSE")
         for _ in range(_AGAIN):

@@ -138,6 +138,7 @@ class Settlement:
             f"SELECT a.mover AS a, a.x, {price} * {classes} + b.nth AS packed "
             f"FROM {ground.name('movers')} a JOIN {ground.name('classes')} b ON b.class <> a.home AND ({others})"
         )
+        priced = ground.in_halves(priced, "a.mover")
         least = "MIN(packed)" if most == 1 else f"UNNEST(MIN(packed, {most}))"
         ground.make(
             "choices",
