@@ -105,9 +105,9 @@ class Climb:
             f"SELECT o.j, t.id, t.n, {key}, CAST({cost} AS BIGINT) * {len(nodes)} + o.j AS rank "
             f"FROM {ground.name('left_over')} t, {ground.name('nodes')} o"
         )
-        holding = f"SELECT {keys} FROM {ground.judged('looks', self.keys)} WHERE NOT failing"
-        looks = ground.in_halves(looks, "t.id")
-        ground.make("options", f"WITH looks AS MATERIALIZED ({looks}) FROM looks SEMI JOIN ({holding}) USING ({keys})")
+        ground.make("looks", ground.in_halves(looks, "t.id"))
+        holding = f"SELECT {keys} FROM {ground.judged(ground.name('looks'), self.keys)} WHERE NOT failing"
+        ground.make("options", f"FROM {ground.name('looks')} SEMI JOIN ({holding}) USING ({keys})")
         ground.make("found", "SELECT CAST(0 AS INTEGER) AS id, CAST(0 AS BIGINT) AS j WHERE FALSE")
         for _ in range(_AGAIN):
             if not self._choose():
