@@ -14,6 +14,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.drift import Drift
 from duckanon.lattice import Node
+from duckanon.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.policy import Policy, Sensitive
 from duckanon.pseudonyms import Pseudonym
 from duckanon.scratch import Scratch
@@ -28,7 +29,8 @@ _TELLING_SHARE = 0.01
 
 @dataclass(frozen=True)
 class Census:
-    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n.
+    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n;
+    where people are counted, one per tuple and person e.
 
     A column of pseudonyms holds what these are made of: they are made for what is released, and only there.
     """
@@ -42,6 +44,7 @@ class Census:
     warnings: tuple[str, ...]
     drift: tuple[Drift, ...] = ()  # what the hierarchies do not know
     left_out: int = 0  # rows of the source that are not in the table: they are suppressed
+    people: int | None = None  # of the source, where people are counted
 
     @property
     def engine(self) -> Engine:
@@ -74,11 +77,13 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     if rows < _FEWEST_ROWS:
         what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
         raise PolicyError([Fault("source", what)], policy.file)
+    people = _people(policy, tuples, scratch.engine)
     built = build_hierarchies(list(source.quasi_identifiers), tuples, scratch, policy.unmapped)
     sensitive = [
-        value_table(index, wanted, column, tuples, scratch) for index, (wanted, column) in enumerate(source.sensitive)
+        value_table(index, wanted, column, tuples, people is not None, scratch)
+        for index, (wanted, column) in enumerate(source.sensitive)
     ]
-    coded = _coded(built.counted, built.hierarchies, sensitive, len(source.keep))
+    coded = _coded(built.counted, built.hierarchies, sensitive, len(source.keep), people is not None)
     table = scratch.table("census", coded, "the census: codes of every level")
     scratch.drop(tuples)
     scratch.drop(built.counted)
@@ -89,6 +94,8 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{drift}: {fate}" for drift in built.drift]
     warnings += _telling_columns(source, table, rows, scratch.engine)
+    warnings += repeated_identifiers(source, scratch.engine)
+    warnings += linked_by_pseudonym(source, table, [h.code(0) for h in built.hierarchies], scratch.engine)
     return Census(
         table=table,
         rows=rows,
@@ -99,7 +106,16 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
         warnings=tuple(warnings),
         drift=built.drift,
         left_out=rows - built.rows,
+        people=people,
     )
+
+
+def _people(policy: Policy, tuples: exp.Table, engine: Engine) -> int | None:
+    if policy.entity is None:
+        return None
+    must_name_everybody(policy, tuples, engine)
+    ((people,),) = engine.fetch(exp.select("COUNT(DISTINCT e)").from_(tuples))
+    return int(people)
 
 
 def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> Iterator[str]:
@@ -116,10 +132,12 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: E
 
 
 def _tuples(source: BoundSource) -> exp.Query:
-    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released."""
+    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
+    person e where people are counted."""
     named: list[tuple[exp.Expr, str]] = [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
     named += [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
     named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
+    named += [(plain(source.entity), "e")] if source.entity else []
     values = [expression.as_(name) for expression, name in named]
     counted = exp.select(*values).from_(source.table).subquery("source")
     names = [column(name) for _, name in named]
@@ -135,7 +153,9 @@ def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
     return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
 
 
-def _coded(tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[ValueTable], kept: int) -> exp.Query:
+def _coded(
+    tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[ValueTable], kept: int, people: bool
+) -> exp.Query:
     query = exp.select().from_(exp.alias_(tuples, "t", table=True))
     for hierarchy in hierarchies:
         alias = f"m{hierarchy.index}"
@@ -151,7 +171,7 @@ def _coded(tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[
         on = exp.EQ(this=column(f"s{values.index}", "t"), expression=column("value", alias))
         query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
     keeps = [column(f"k{index}", "t") for index in range(kept)]
-    return query.select(*keeps, column("n", "t"))
+    return query.select(*keeps, *([column("e", "t"), sql("0").as_("p")] if people else []), column("n", "t"))
 
 
 def rolled_up(census: Census, finer: exp.Table, node: Node, sensitive: list[int]) -> exp.Select:
@@ -160,10 +180,12 @@ def rolled_up(census: Census, finer: exp.Table, node: Node, sensitive: list[int]
     pairs = list(zip(census.hierarchies, node, strict=True))
     names = [hierarchy.code(level) for hierarchy, level in pairs if level < hierarchy.height]
     names += [f"s{index}" for index in sensitive]
+    people = ("e", "p") if census.people is not None else ()
+    names += people[:1]
     above = [hierarchy.code(level + up) for hierarchy, level in pairs for up in range(1, hierarchy.height - level)]
     query = exp.select(
         *map(column, names),
         *(sql("MIN(:code)", code=column(name)).as_(name) for name in above),
-        sql("CAST(SUM(n) AS BIGINT)").as_("n"),
+        *(sql(f"CAST(SUM({number}) AS BIGINT)").as_(number) for number in ("n", *people[1:])),
     ).from_(finer)
     return query.group_by(*map(column, names)) if names else query

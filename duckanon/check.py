@@ -8,18 +8,20 @@ from sqlglot import exp
 
 from duckanon.census import Census, released_value, take_census
 from duckanon.engine import Engine, Relation
+from duckanon.errors import ReleaseError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.policy import Policy
 from duckanon.recoding.labels import label_list
 from duckanon.release.existing import existing_release, must_have_its_columns
+from duckanon.release.people import people_of
 from duckanon.result import Result, named_levels
-from duckanon.run import audit_release
+from duckanon.run import audit_release, people_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, plain
 from duckanon.utility import Lost, lost_utility
-from duckanon.verify import Audit
+from duckanon.verify import Audit, People
 
 
 def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
@@ -29,13 +31,15 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
     try:
         source = bind_source(policy, scratch)
         census = take_census(policy, source, scratch)
+        node: Node | None = (0,) * len(census.hierarchies)
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source, engine)
             node = _levels(census, relation)
         else:
-            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
-        audited = audit_release(policy, relation, census, scratch)
+            relation = _source_as_released(source, scratch)
+        people = _people(census, node, source, relation, scratch)
+        audited = audit_release(policy, relation, census, people, scratch)
         utility = _utility(policy, census, node, audited, relation, scratch)
     finally:
         scratch.clear()
@@ -46,6 +50,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         levels=named_levels(census.hierarchies, node) if node is not None else None,
         heights={h.column.name: h.height for h in census.hierarchies},
         rows={"source": census.rows, "released": audited.rows, "suppressed": census.rows - audited.rows},
+        people=people_json(census, audited.people),
         classes=audited.classes,
         constraints=audited.findings,
         privacy=audited.privacy,
@@ -62,6 +67,16 @@ def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
     shown = [values[name].as_(name, quoted=True) for name in source.released]
     view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
     return Relation((view.name,), "view")
+
+
+def _people(
+    census: Census, node: Node | None, source: BoundSource, relation: Relation, scratch: Scratch
+) -> People | None:
+    if source.entity is None:
+        return None
+    if node is None:
+        raise ReleaseError("release.to: the release is of no single level, so nobody can tell whose its rows are")
+    return people_of(census, node, source, relation, scratch)
 
 
 def _levels(census: Census, relation: Relation) -> Node | None:

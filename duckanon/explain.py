@@ -37,12 +37,12 @@ def hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
     return (f"every quasi-identifier is removed; {remedy}",)
 
 
-def risk_before(bottom: Surveyed, rows: int) -> dict[str, Any]:
+def risk_before(bottom: Surveyed) -> dict[str, Any]:
     """The risk of the source as it is."""
     return {
         "k": bottom.smallest,
         "classes": bottom.classes,
         "highest_risk": 1 / bottom.smallest,
-        "average_risk": bottom.classes / rows,
+        "average_risk": bottom.classes / bottom.counted,
         "failing_rows": bottom.failing_rows,
     }

@@ -23,10 +23,15 @@ def impossible(policy: Policy, census: Census) -> list[str]:
         found.append(f"privacy.unmapped: {census.left_out:,} rows would be suppressed, the budget is {budget:,}")
     if policy.k > census.rows:
         found.append(f"privacy.k: {policy.k} is above the {census.rows} rows of the source")
+    elif census.people is not None and policy.k > census.people:
+        found.append(f"privacy.k: {policy.k} is above the {census.people} people of the source")
     for values in census.sensitive:
         found += _too_diverse(values, census, budget)
-        found += _too_frequent(values, census, budget)
-        found += _levels_out_of_reach(values, census, budget)
+        found += _levels_out_of_reach(values, census)
+        # Somebody with rows in several classes counts in each, so no share of people bounds that of a class.
+        if census.people is None:
+            found += _too_frequent(values, census, budget)
+            found += _levels_too_frequent(values, census, budget)
     return found
 
 
@@ -98,19 +103,27 @@ def _above_bound(values: ValueTable, census: Census, budget: int, name: str, bou
         yield f"sensitive.{values.wanted.column}: {name} cannot hold for further values either"
 
 
-def _levels_out_of_reach(values: ValueTable, census: Census, budget: int) -> Iterator[str]:
+def _rows_by_level(values: ValueTable, census: Census) -> dict[int, int]:
+    query = exp.select("level", sql("CAST(SUM(rows) AS BIGINT)")).from_(values.table).group_by("level")
+    return dict(census.engine.fetch(query))
+
+
+def _levels_out_of_reach(values: ValueTable, census: Census) -> Iterator[str]:
     wanted = values.wanted
     if not wanted.needs_levels:
         return
-    query = exp.select("level", sql("CAST(SUM(rows) AS BIGINT)")).from_(values.table).group_by("level")
-    held = dict(census.engine.fetch(query))
-    where = f"sensitive.{wanted.column}"
+    held, where = _rows_by_level(values, census), f"sensitive.{wanted.column}"
     if wanted.level_l is not None and wanted.level_l > len(held):
         yield f"{where}.level_l: {wanted.level_l} is above the {len(held)} levels of the data"
     if wanted.level_weight is not None:
         most = sum(weight for level, weight in level_weights(wanted).items() if level in held)
         if wanted.level_weight > most + TOLERANCE:
             yield f"{where}.level_weight: {wanted.level_weight:g} is above {most:g}, the weight of all levels together"
+
+
+def _levels_too_frequent(values: ValueTable, census: Census, budget: int) -> Iterator[str]:
+    wanted = values.wanted
+    held, where = _rows_by_level(values, census), f"sensitive.{wanted.column}"
     remaining = census.rows - budget
     for level, bound in wanted.level_alpha.items():
         least = (held.get(level, 0) - budget) / remaining if remaining > 0 else 0

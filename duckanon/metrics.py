@@ -13,7 +13,7 @@ from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
 from duckanon.result import plain_figures
 from duckanon.scratch import Scratch
-from duckanon.verify import Audit, Audited, audit
+from duckanon.verify import Audit, Audited, Rows, audit
 
 if TYPE_CHECKING:
     import pandas
@@ -89,7 +89,7 @@ def measure(engine: Engine, source: str, qi: list[str], sensitive: list[str], k:
         protected = _known(sensitive, "sensitive", columns)
         _apart(asked, protected)
         parts = [Audited(Sensitive(name), name, False, relation) for name in protected]
-        found = audit(k, relation, asked, parts, scratch)
+        found = audit(k, Rows(relation, asked, scratch), parts)
     finally:
         scratch.clear()
     return Metrics(source, tuple(asked), k, found)

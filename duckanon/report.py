@@ -53,8 +53,11 @@ def _rows(result: Result) -> list[str]:
     rows = result.rows
     suppressed = f", {rows['suppressed']:,} suppressed ({rows['suppressed'] / rows['source']:.2%})"
     average = rows["released"] / result.classes if result.classes else 0
+    people = result.people
+    counted = [f"  people    {people['released']:,} of {people['source']:,}, who are counted"] if people else []
     return [
         f"  rows      {rows['released']:,} of {rows['source']:,}{suppressed if rows['suppressed'] > 0 else ''}",
+        *counted,
         f"  classes   {result.classes:,}, {average:,.1f} rows on average",
     ]
 
@@ -111,7 +114,8 @@ def _risk(result: Result) -> list[str]:
         lines.append(f"  {label:<24}" + "".join(f"{text:>10}" for text in written))
     for column, figures in privacy.get("sensitive", {}).items():
         homogeneous = figures.get("homogeneous_rows")
-        lines.append(f"  {column}: {homogeneous:,} rows in classes of one value, t {_number(figures.get('t'))}")
+        who = "people" if result.people else "rows"
+        lines.append(f"  {column}: {homogeneous:,} {who} in classes of one value, t {_number(figures.get('t'))}")
     return lines
 
 

@@ -39,6 +39,7 @@ class Result:
     failed_at: str = GENERALIZED  # where the constraints of an infeasible policy were measured
     classes_by_levels: list[dict[str, Any]] | None = None  # of local recoding: the combinations of levels in use
     effort: dict[str, Any] | None = None  # of the optimal search: nodes there were, measured, pruned
+    people: dict[str, int | None] | None = None  # where people are counted
     since: str | None = None  # of an unchanged release: when it was made
 
     @property
@@ -58,6 +59,8 @@ class Result:
             "privacy": self.privacy,
             "utility": self.utility,
         }
+        if self.people is not None:
+            document["people"] = self.people
         if self.classes_by_levels is not None:
             document["classes_by_levels"] = self.classes_by_levels
         if self.path is not None:

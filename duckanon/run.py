@@ -26,11 +26,12 @@ from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.release import Labels, as_they_are, repeated
 from duckanon.release.difference import difference, previous_classes
 from duckanon.release.existing import exists
+from duckanon.release.people import people_of
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import GENERALIZED, Result, step_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, define_source
-from duckanon.verify import Audit, Audited, audit
+from duckanon.verify import Audit, Audited, People, Rows, audit
 from duckanon.version import VERSION
 
 _LAST_STEP = {"released": "settled", "unchanged": "unchanged", "holds": "holds"}
@@ -138,10 +139,17 @@ class Run:
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying") as facts:
-            audited = audit_release(policy, released, census, self.scratch)
+            people = self.people(recoding, census, source, released)
+            audited = audit_release(policy, released, census, people, self.scratch)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             told_apart = self.difference(released, source)
         return self.finished(census, found, recoding, audited, dry_run, told_apart)
+
+    def people(self, recoding: Recoding, census: Census, source: BoundSource, released: Relation) -> People | None:
+        """Whose the released rows are, where people are counted."""
+        if source.entity is None or recoding.levels is None:
+            return None
+        return people_of(census, tuple(recoding.levels.values()), source, released, self.scratch)
 
     def difference(self, released: Relation, source: BoundSource) -> str | None:
         """What this release and the one that stands in its place tell together."""
@@ -207,6 +215,7 @@ class Run:
             levels=recoding.levels,
             classes_by_levels=recoding.classes_by_levels(),
             rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed},
+            people=people_json(census, audited.people),
             classes=audited.classes,
             constraints=audited.findings,
             privacy=audited.privacy,
@@ -228,6 +237,7 @@ class Run:
             found,
             levels=None,
             rows={"source": census.rows, "released": 0, "suppressed": 0},
+            people=people_json(census, 0),
             classes=0,
             constraints=findings,
             privacy=None,
@@ -248,13 +258,17 @@ class Run:
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
             warnings=census.warnings + hollow(known["levels"], census) + more_warnings,
-            before=risk_before(found.bottom, census.rows) if found else None,
+            before=risk_before(found.bottom) if found else None,
             effort=found.effort if found else None,
             **known,
         )
 
 
-def audit_release(policy: Policy, released: Relation, census: Census, scratch: Scratch) -> Audit:
+def people_json(census: Census, released: int | None) -> dict[str, int | None] | None:
+    return None if census.people is None else {"source": census.people, "released": released}
+
+
+def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:
     """Measure the released relation against the policy; t against the source's distribution."""
     audited = []
     for values in census.sensitive:
@@ -263,7 +277,8 @@ def audit_release(policy: Policy, released: Relation, census: Census, scratch: S
         distribution = exp.select(shown).from_(repeated(counts).subquery("copies"))
         view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
         audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
-    return audit(policy.k, released, [h.column.name for h in census.hierarchies], audited, scratch)
+    qi = [h.column.name for h in census.hierarchies]
+    return audit(policy.k, Rows(released, qi, scratch), audited, people)
 
 
 def _told(result: Result) -> dict[str, Any]:

@@ -36,6 +36,8 @@ class BoundSource:
     quasi_identifiers: tuple[tuple[QuasiIdentifier, Column], ...]
     sensitive: tuple[tuple[Sensitive, Column], ...]
     keep: tuple[Column, ...]  # as they are, then pseudonyms
+    identifiers: tuple[Column, ...]  # what names a person: never released, or as pseudonyms
+    entity: Column | None  # whose values are the people that are counted; None: rows are
     released: tuple[str, ...]  # the columns of a release, in the source's order
 
     @property
@@ -61,6 +63,7 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         "columns.identifiers": list(policy.identifiers),
         "columns.keep": list(policy.keep),
         "columns.pseudonyms": list(_pseudonyms(policy)),
+        "privacy.entity": [policy.entity] if policy.entity is not None else [],
     }
     faults = [
         Fault(f"{role}: {name}", "there is no such column in the source", _nearest(name, columns))
@@ -76,8 +79,11 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
     ]
     if faults:
         raise PolicyError(faults, policy.file)
-    hidden = {folded(name) for name in policy.identifiers}
-    _comparable(policy, [c for c in columns if folded(c.name) not in hidden], relation, scratch.engine)
+    hashed = {folded(name) for name in _pseudonyms(policy)}
+    hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed
+    entity = by_name[folded(policy.entity)] if policy.entity is not None else None
+    compared = [c for c in columns if folded(c.name) not in hidden or c is entity]
+    _comparable(policy, compared, relation, scratch.engine)
     return BoundSource(
         relation,
         tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers),
@@ -86,6 +92,8 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
             *(by_name[folded(name)] for name in policy.keep),
             *(Pseudonym(by_name[folded(name)].name, "VARCHAR") for name in _pseudonyms(policy)),
         ),
+        tuple(c for c in columns if folded(c.name) in hidden | hashed),
+        entity,
         tuple(c.name for c in columns if folded(c.name) not in hidden),
     )
 
@@ -96,12 +104,13 @@ def plain(c: Column, table: str | None = None) -> exp.Expr:
     return sql(":value + 0", value=value) if c.type in ("DOUBLE", "FLOAT") else value
 
 
-def _comparable(policy: Policy, released: list[Column], relation: Relation, engine: Engine) -> None:
+def _comparable(policy: Policy, columns: list[Column], relation: Relation, engine: Engine) -> None:
     """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
     hashed = {folded(name) for name in _pseudonyms(policy)}
     single = {folded(q.column) for q in policy.quasi_identifiers} | {folded(s.column) for s in policy.sensitive}
+    single |= {folded(policy.entity)} if policy.entity is not None else set()
     faults = []
-    for c in released:
+    for c in columns:
         if _FIXED_ARRAY.search(c.type) or c.type.startswith(("INTERVAL", "UNION", "MAP")):
             faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", "cast it in source.query"))
         elif folded(c.name) in single | hashed and (c.type.endswith("[]") or c.type.startswith("STRUCT")):
@@ -110,7 +119,7 @@ def _comparable(policy: Policy, released: list[Column], relation: Relation, engi
             what = f"is of type {c.type}, whose text can change while the value does not"
             faults.append(Fault(c.name, what, "cast it in source.query, to BIGINT or VARCHAR"))
     # A file has no collations, and asking it means to guess its format once more.
-    texts = [c for c in released if c.type == "VARCHAR" and policy.source.file is None]
+    texts = [c for c in columns if c.type == "VARCHAR" and policy.source.file is None]
     if texts and not faults:
         probes = [
             any_of(sql(probe, text=column(c.name)) for probe in _COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
@@ -143,8 +152,10 @@ def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None
 
 
 def _read_as_text(policy: Policy) -> Iterable[str]:
-    """Columns whose hierarchy works on text, and pseudonyms: a CSV reader must not take the zero off 02139."""
+    """Columns whose hierarchy works on text, and what names people: a CSV reader must not take the zero off 02139."""
     yield from _pseudonyms(policy)
+    if policy.entity is not None:
+        yield policy.entity
     for quasi_identifier in policy.quasi_identifiers:
         if isinstance(quasi_identifier.hierarchy, (Mask, MappingFile, MappingTable)):
             yield quasi_identifier.column

@@ -18,7 +18,7 @@ NO_LEVEL = -1
 
 @dataclass(frozen=True)
 class ValueTable:
-    """Table columns: value, code, rows, named, level, number, and the source's distribution for t."""
+    """Table columns: value, code, rows (or people), named, level, number, and the source's distribution for t."""
 
     index: int
     wanted: Sensitive
@@ -30,8 +30,9 @@ class ValueTable:
 
 
 def value_table(
-    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, scratch: Scratch
+    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, people: bool, scratch: Scratch
 ) -> ValueTable:
+    """From the counted source, whose rows or `people` are what the values' shares are of."""
     engine = scratch.engine
     where = f"sensitive.{wanted.column}"
     # A published level is a number, too.
@@ -40,7 +41,7 @@ def value_table(
         fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
         raise PolicyError([fault])
     value = column(f"s{index}")
-    counts = exp.select(value.as_("value"), sql("SUM(n)").as_("rows")).from_(counted)
+    counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(counted)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
     ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))

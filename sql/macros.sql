@@ -12,6 +12,7 @@
 --   tbl        a table or view, as a string, spelled as in SQL: 'patients', 'clinic.patients', '"odd name"'
 --   qi         the quasi-identifiers: a list with one or more column names, in any letter case, unquoted
 --   sensitive  one column name; it cannot also be a quasi-identifier
+--   entity     of the macros that count people: one column name, whose values name the people
 --   A table or column that is not there, an empty qi, a sensitive column among the qi, and a NULL threshold are
 --   errors. Naming a quasi-identifier twice changes nothing. A table is read once or twice for one figure, so a view
 --   that gives other rows each time it is read (random(), a sample) has to be made a table first.
@@ -730,6 +731,151 @@ FROM neighbours;
 
 COMMENT ON MACRO TABLE duckanon.proximity IS
     'The largest share of a class that lies within epsilon of one of its numbers, for (epsilon, m): share.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- people(tbl, qi, entity): k where a person may have several rows.
+--   entity  the column that names the person of a row; the classes are counted by people, not by rows
+--   Output  k: the least number of people of a class (NULL for an empty table); classes; people: of the table;
+--           row_count: n; unique_people: people alone in some class; average_people: of a class.
+--   NULL    a quasi-identifier value of its own. As entity it is nobody: such rows count for no person.
+CREATE OR REPLACE MACRO duckanon.people(tbl, qi, entity) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([entity]) AS e
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.people: qi must be a list of one or more column names')
+        WHEN typeof(entity) <> 'VARCHAR' THEN error('duckanon.people: entity must be one column name')
+        ELSE tbl END)
+), classes AS (
+    SELECT COLUMNS('^q_'), count(DISTINCT e) AS x, count(*) AS n, min(e) AS somebody
+    FROM records
+    GROUP BY ALL
+)
+SELECT
+    min(x) AS k,
+    count(*) AS classes,
+    (SELECT count(DISTINCT e) FROM records) AS people,
+    coalesce(sum(n), 0)::BIGINT AS row_count,
+    count(DISTINCT somebody) FILTER (x = 1) AS unique_people,
+    avg(x) AS average_people
+FROM classes;
+
+COMMENT ON MACRO TABLE duckanon.people IS
+    'k counted by people: k (least people of a class), classes, people, row_count, unique_people, average_people.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- people_diversity(tbl, qi, sensitive, entity): l where a person may have several rows, with several values.
+--   Output  distinct_l: the least number of distinct values in a class, 1 if one of them is everybody's there;
+--           entropy_l: the least exp(-sum p ln p) of a class, p = its people with the value / the sum of these over its
+--           values, to 12 decimals, 1 likewise; classes; homogeneous_classes: classes of which everybody has the same
+--           value; homogeneous_people: the people in them, each as often as they are in one.
+--   NULL    not a value. As entity it is nobody: such rows count for no person.
+CREATE OR REPLACE MACRO duckanon.people_diversity(tbl, qi, sensitive, entity) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, COLUMNS([entity]) AS e
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.people_diversity: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR'
+            THEN error('duckanon.people_diversity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.people_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        WHEN typeof(entity) <> 'VARCHAR' THEN error('duckanon.people_diversity: entity must be one column name')
+        ELSE tbl END)
+), census AS (
+    SELECT COLUMNS('^q_'), s, valued, count(DISTINCT e) AS y
+    FROM (
+        SELECT *, true AS valued FROM records
+        UNION ALL
+        SELECT * REPLACE (NULL AS s), false AS valued FROM records  -- the class as a whole
+    )
+    GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        max(y) FILTER (NOT valued) AS x,
+        count(s) FILTER (y > 0) AS distinct_values,
+        max(y) FILTER (s IS NOT NULL) AS highest,
+        sum(y) FILTER (s IS NOT NULL) AS m,
+        sum((y * ln(y))::DECIMAL(38, 12)) FILTER (s IS NOT NULL AND y > 1) AS y_ln_y
+    FROM census
+    GROUP BY ALL
+)
+SELECT
+    min(CASE WHEN highest = x THEN least(distinct_values, 1) ELSE distinct_values END) AS distinct_l,
+    round(min(CASE
+        WHEN coalesce(m, 0) = 0 THEN 0
+        WHEN highest = x THEN 1
+        ELSE exp(ln(m) - coalesce(y_ln_y, 0) / m)
+    END), 12) AS entropy_l,
+    count(*) AS classes,
+    count(*) FILTER (highest = x AND x > 0) AS homogeneous_classes,
+    coalesce(sum(x) FILTER (highest = x), 0)::BIGINT AS homogeneous_people
+FROM classes;
+
+COMMENT ON MACRO TABLE duckanon.people_diversity IS
+    'l counted by people: distinct_l, entropy_l, classes, homogeneous_classes, homogeneous_people.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- people_leakage(tbl, qi, sensitive, entity): leakage of each sensitive value where a person may have several rows.
+--   Output  value; people: who has it; alp: average leakage probability; highest_lp: the highest share of a class's
+--           people who have it, its alpha; dif: how far the highest is above the average. By value.
+--   NULL    as a value has no row, and who has no other is still one of the class. As entity it is nobody.
+--   Formula as of leakage, with x_i the people of class i and y_i those of them who have the value.
+CREATE OR REPLACE MACRO duckanon.people_leakage(tbl, qi, sensitive, entity) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, COLUMNS([entity]) AS e
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.people_leakage: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR'
+            THEN error('duckanon.people_leakage: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.people_leakage: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        WHEN typeof(entity) <> 'VARCHAR' THEN error('duckanon.people_leakage: entity must be one column name')
+        ELSE tbl END)
+), sensitive_values AS MATERIALIZED (
+    SELECT s, total, (row_number() OVER (ORDER BY s))::INTEGER AS code
+    FROM (SELECT s, count(DISTINCT e) AS total FROM records WHERE s IS NOT NULL GROUP BY s)
+), census AS (
+    SELECT COLUMNS('^q_'), s, valued, count(DISTINCT e) AS y
+    FROM (
+        SELECT *, true AS valued FROM records
+        UNION ALL
+        SELECT * REPLACE (NULL AS s), false AS valued FROM records  -- the class as a whole
+    )
+    GROUP BY ALL
+), coded AS (
+    SELECT COLUMNS('^q_'), valued, code, y
+    FROM census LEFT JOIN sensitive_values USING (s)
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        max(y) FILTER (NOT valued) AS x,
+        list(code) FILTER (code IS NOT NULL) AS codes,
+        list(y) FILTER (code IS NOT NULL) AS ys
+    FROM coded
+    GROUP BY ALL
+), measured AS (
+    SELECT
+        code,
+        max(y / x) AS highest,
+        sum((y::DOUBLE * y / x)::DECIMAL(38, 18)) / sum(y) AS average
+    FROM (SELECT unnest(codes) AS code, unnest(ys) AS y, x FROM classes)
+    WHERE y > 0
+    GROUP BY code
+)
+SELECT
+    s AS value,
+    total AS people,
+    average AS alp,
+    highest AS highest_lp,
+    abs(round(highest - average, 12)) AS dif
+FROM measured JOIN sensitive_values USING (code)
+ORDER BY s;
+
+COMMENT ON MACRO TABLE duckanon.people_leakage IS
+    'Per sensitive value, its leakage counted by people: value, people, alp, highest_lp, dif.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- k_violations(tbl, qi, k := 5): the classes that break k-anonymity. No rows: it holds.

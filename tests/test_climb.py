@@ -151,7 +151,7 @@ def test_every_model_on_a_larger_table(model: str) -> None:
         with counted(wanted, connection) as census:
             placement = climbed(wanted, census)
             assert placement is not None
-            audited = audit_release(wanted, release(census, placement), census, census.scratch)
+            audited = audit_release(wanted, release(census, placement), census, None, census.scratch)
             assert audited.holds
             assert 180 <= audited.rows <= 200
 

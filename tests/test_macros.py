@@ -36,6 +36,9 @@ CONTRACT = {
     "t_closeness_to": ("tbl", "qi", "sensitive", "reference"),
     "value_diversity": ("tbl", "qi", "sensitive"),
     "proximity": ("tbl", "qi", "sensitive", "epsilon"),
+    "people": ("tbl", "qi", "entity"),
+    "people_diversity": ("tbl", "qi", "sensitive", "entity"),
+    "people_leakage": ("tbl", "qi", "sensitive", "entity"),
     "k_violations": ("tbl", "qi", "k"),
     "l_violations": ("tbl", "qi", "sensitive", "l"),
     "alpha_violations": ("tbl", "qi", "sensitive", "alpha"),
@@ -59,6 +62,9 @@ OUTPUT = {
     "t_closeness_to": ["t"],
     "value_diversity": ["value", "row_count", "distinct_l"],
     "proximity": ["share"],
+    "people": ["k", "classes", "people", "row_count", "unique_people", "average_people"],
+    "people_diversity": ["distinct_l", "entropy_l", "classes", "homogeneous_classes", "homogeneous_people"],
+    "people_leakage": ["value", "people", "alp", "highest_lp", "dif"],
     "k_violations": ["a", "b", "class_size"],
     "l_violations": ["a", "b", "class_size", "distinct_l"],
     "alpha_violations": ["a", "b", "class_size", "highest_frequency"],
@@ -68,7 +74,9 @@ OUTPUT = {
 }
 OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "k_violations"]
 OF_VALUES = [name for name, parameters in CONTRACT.items() if "sensitive" in parameters]
-BEYOND_QI = {"t_closeness_to": ", 't'", "proximity": ", 1"}  # what some macros need besides
+OF_PEOPLE = ["people", "people_diversity", "people_leakage"]
+# What some macros need besides.
+BEYOND_QI = {"t_closeness_to": ", 't'", "proximity": ", 1"} | dict.fromkeys(OF_PEOPLE, ", 's'")
 
 Rows = list[dict[str, Any]]
 
@@ -632,10 +640,12 @@ ONE_ROW = {
     "t_closeness": (None,),
     "t_closeness_to": (None,),
     "proximity": (None,),
+    "people": (None, 0, 0, 0, 0, None),
+    "people_diversity": (None, None, 0, 0, 0),
 }
 
 
-@pytest.mark.parametrize("macro", [*OF_CLASSES, *OF_VALUES])
+@pytest.mark.parametrize("macro", [*OF_CLASSES, "people", *OF_VALUES])
 def test_empty_table(db: Database, macro: str) -> None:
     db.sql("CREATE TABLE t (a INTEGER, s INTEGER)")
     sensitive = ", 's'" if macro in OF_VALUES else ""
@@ -660,7 +670,7 @@ def test_arguments_may_be_queries_and_parameters(db: Database) -> None:
 
 def test_counts_are_bigint(db: Database) -> None:
     db.sql("CREATE TABLE t AS SELECT 1 AS a, 2 AS b, i AS s FROM range(3) AS r (i)")
-    for macro in [*OF_CLASSES, *OF_VALUES]:
+    for macro in [*OF_CLASSES, "people", *OF_VALUES]:
         sensitive = ", 's'" if macro in OF_VALUES else ""
         described = db.sql(f"DESCRIBE FROM duckanon.{macro}('t', ['a', 'b']{sensitive}{BEYOND_QI.get(macro, '')})")
         for name, kind, *_ in described:
@@ -729,12 +739,13 @@ def test_names(db: Database, names: list[str]) -> None:
     db.sql(f"CREATE TABLE t AS SELECT {renamed}, amount_in_euro FROM plain")
     for c in range(0, len(names), 1 + len(names) // 8):
         others = [o for o in range(len(names)) if o != c and (o - c) % 5 in (1, 2)]
-        for macro in [*OF_CLASSES, *OF_VALUES]:
+        for macro in [*OF_CLASSES, "people", *OF_VALUES]:
             answers = []
             for table, spelled in (("plain", [f"c{o}" for o in range(len(names))]), ("t", names)):
                 qi = ", ".join(literal(spelled[o]) for o in others)
                 of = {"proximity": ", 'amount_in_euro', 2", "t_closeness_to": f", {literal(spelled[c])}, '{table}'"}
                 sensitive = of.get(macro, f", {literal(spelled[c])}" if macro in OF_VALUES else "")
+                sensitive += f", {literal(spelled[c - 1])}" if macro in OF_PEOPLE else ""
                 answers.append(sorted(db.sql(f"FROM duckanon.{macro}('{table}', [{qi}]{sensitive})"), key=repr))
             assert answers[0] == answers[1], (macro, names[c])
     pair = f"[{literal(names[0])}, {literal(names[1])}]"
@@ -824,7 +835,8 @@ def test_types(db: Database, kind: str) -> None:
     assert len(db.sql("FROM duckanon.distinction('t', ['a', 'b'])")) == 3
     for macro in OF_VALUES:
         if macro != "proximity":
-            db.sql(f"FROM duckanon.{macro}('t', ['b'], 'a'{BEYOND_QI.get(macro, '')})")
+            beyond = ", 'b'" if macro in OF_PEOPLE else BEYOND_QI.get(macro, "")
+            db.sql(f"FROM duckanon.{macro}('t', ['b'], 'a'{beyond})")
 
 
 ARGUMENTS = {
@@ -882,6 +894,10 @@ def test_wrong_thresholds_are_errors(db: Database) -> None:
         "t_closeness_to('t', ['a'], 's', 'nope')": "nope",
         "distinction('t', ['a', 'A'])": "named twice",
         "distinction('t', ['t'])": "not found",
+        "people('t', [], 's')": "must be a list",
+        "people('t', ['a'], 1)": "entity must be one column name",
+        "people_diversity('t', ['a'], 's', 'nope')": "not found",
+        "people_leakage('t', ['a'], 'A', 's')": "is also in qi",
         "utility('t', 't', [])": "must be a list",
         "utility('t', 'other', ['a'])": "not found",
     }.items():
@@ -891,7 +907,7 @@ def test_wrong_thresholds_are_errors(db: Database) -> None:
 
 def test_naming_a_column_twice_changes_nothing(db: Database) -> None:
     db.sql("CREATE TABLE t AS SELECT i % 3 AS a, i % 2 AS b, i AS s FROM range(11) AS r (i)")
-    for macro in [*OF_CLASSES, *OF_VALUES]:
+    for macro in [*OF_CLASSES, "people", *OF_VALUES]:
         rest = (", 's'" if macro in OF_VALUES else "") + BEYOND_QI.get(macro, "")
         answers = [
             sorted(db.sql(f"FROM duckanon.{macro}('t', {qi}{rest})"), key=repr)

@@ -1,8 +1,9 @@
 """The privacy models: thresholds of the policy become constraints, and constraints become SQL over class aggregates.
 
 A class rule judges each class by one figure. It is written over the class's value rows, one per distinct sensitive
-value: `value` (NULL: none), `y` rows of the class with that value, and of the value `named` (its place among the
-policy's named values, else 0), `level`, `number`, `code`, and the source distribution `share`, `cumulated`, `prefix`.
+value: `value` (NULL: none), `y` rows (or people) of the class with that value, and of the value `named` (its place
+among the policy's named values, else 0), `level`, `number`, `code`, and the source distribution `share`, `cumulated`,
+`prefix`. `size` stands for the number of rows (or people) of the class.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class ClassRule:
     describes_values: bool = True  # whether the figure asks for more of a value than its count
     windows: Windows | None = None
     crossing: bool = False  # whether it needs to know where the source's distribution passes the class's
+    homogeneous: float | None = None  # the figure of a class of which everybody has the same value, if that is certain
 
 
 @dataclass(frozen=True)
@@ -72,5 +74,5 @@ class TableRule:
 
 
 def k_rule(k: int) -> Constraint:
-    """k-anonymity: every class has at least k rows."""
+    """k-anonymity: every class has at least k rows, or people."""
     return Constraint("k", None, None, k, at_least=True)

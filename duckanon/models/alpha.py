@@ -15,15 +15,15 @@ def alpha_rules(wanted: Sensitive) -> Iterator[ClassRule]:
         if thresholds.alpha is not None:
             own.append(place)
             constraint = Constraint("alpha", wanted.column, value, thresholds.alpha)
-            figure = sql("MAX(CASE WHEN named = :place THEN y ELSE 0 END) / SUM(y)", place=literal(place))
+            figure = sql("MAX(CASE WHEN named = :place THEN y ELSE 0 END) / size", place=literal(place))
             yield ClassRule(constraint, figure)
     if wanted.alpha is None:
         return
     constraint = Constraint("alpha", wanted.column, None, wanted.alpha)
     if not own:
-        figure = sql("MAX(CASE WHEN value IS NOT NULL THEN y ELSE 0 END) / SUM(y)")
+        figure = sql("MAX(CASE WHEN value IS NOT NULL THEN y ELSE 0 END) / size")
         yield ClassRule(constraint, figure, describes_values=False)
     else:
         others = sql("named").isin(*own).not_()
-        figure = sql("MAX(CASE WHEN value IS NOT NULL AND :others THEN y ELSE 0 END) / SUM(y)", others=others)
+        figure = sql("MAX(CASE WHEN value IS NOT NULL AND :others THEN y ELSE 0 END) / size", others=others)
         yield ClassRule(constraint, figure)

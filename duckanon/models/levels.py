@@ -17,7 +17,7 @@ def level_rules(wanted: Sensitive) -> Iterator[ClassRule]:
             Constraint("level_l", wanted.column, None, wanted.level_l, at_least=True), sql("COUNT(DISTINCT level)")
         )
     for level, bound in wanted.level_alpha.items():
-        figure = sql("SUM(CASE WHEN level = :level THEN y ELSE 0 END) / SUM(y)", level=literal(level))
+        figure = sql("SUM(CASE WHEN level = :level THEN y ELSE 0 END) / size", level=literal(level))
         yield ClassRule(Constraint("level_alpha", wanted.column, str(level), bound), figure)
     if wanted.level_weight is not None:
         constraint = Constraint("level_weight", wanted.column, None, wanted.level_weight, at_least=True)

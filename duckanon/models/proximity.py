@@ -15,7 +15,7 @@ def proximity_rules(wanted: Sensitive) -> Iterator[ClassRule]:
     if wanted.proximity is None:
         return
     constraint = Constraint("proximity", wanted.column, None, 1 / wanted.proximity.m)
-    figure = sql("MAX(CASE WHEN number IS NOT NULL THEN near_ ELSE 0 END) / SUM(y)")
+    figure = sql("MAX(CASE WHEN number IS NOT NULL THEN near_ ELSE 0 END) / size")
     yield ClassRule(constraint, figure, windows=_near(wanted.proximity.epsilon))
 
 

@@ -79,6 +79,7 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
     k = privacy.get("k", whole(1), 1, required="state the least class size: k = 5")
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
+    entity = privacy.get("entity", text)
     privacy.finish()
     quasi_identifiers = tuple(_quasi_identifier(n, s, folder) for n, s in top.sections("quasi_identifiers"))
     if not top.data.get("quasi_identifiers", {}):
@@ -97,6 +98,7 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
         release=read_release(top.section("release")),
         unmapped=unmapped,
         pseudonyms=read_pseudonyms(tuple(columns.get("pseudonyms", texts, [])), top.section("pseudonyms")),
+        entity=entity,
         ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
         file=file,
@@ -105,6 +107,7 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
     top.finish()
     _one_role_each(policy, top)
     _method_can(policy, top)
+    _entity_can(policy, top)
     return policy
 
 
@@ -123,6 +126,25 @@ def _method_can(policy: Policy, top: Section) -> None:
         if any(part.alp is not None or part.dif is not None for part in thresholds):
             what = f"{policy.search.method} cannot reach alp and dif, which sensitive.{sensitive.column} asks for"
             top.fault("search.method", what, "use climb, greedy or optimal")
+
+
+def _entity_can(policy: Policy, top: Section) -> None:
+    """Who is counted as one person must not be shown, and the method must be one that counts people."""
+    if policy.entity is None:
+        return
+    shown = {folded(q.column): "quasi_identifiers" for q in policy.quasi_identifiers}
+    shown |= {folded(s.column): "sensitive" for s in policy.sensitive}
+    shown |= {folded(name): "columns.keep" for name in policy.keep}
+    if role := shown.get(folded(policy.entity)):
+        remedy = "name a column of columns.identifiers or columns.pseudonyms"
+        top.fault("privacy.entity", f"'{policy.entity}' is also under {role}", remedy)
+    if policy.search.method in LOCAL:
+        what = f"does not go with {policy.search.method}, which counts rows"
+        top.fault("privacy.entity", what, "use greedy, optimal or datafly")
+    for sensitive in policy.sensitive:
+        if sensitive.proximity is not None:
+            what = f"does not go with sensitive.{sensitive.column}.proximity, which counts rows"
+            top.fault("privacy.entity", what, "leave one of them out")
 
 
 def _one_role_each(policy: Policy, top: Section) -> None:

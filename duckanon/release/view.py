@@ -7,11 +7,12 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from duckanon.census import Census, released_value
+from duckanon.classes import Judged, class_rules, judged_classes
 from duckanon.expressions import any_of, column, literal, same, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.drift import shown_as_top
 from duckanon.lattice import Node
-from duckanon.measure import Judged, class_rules, judged_classes
+from duckanon.people import ROWS, counted_by
 from duckanon.policy import Policy
 from duckanon.pseudonyms import pseudonymized
 from duckanon.source import BoundSource, plain
@@ -35,7 +36,8 @@ def guarded_view(
         for values in census.sensitive
         if (rules := class_rules(values.wanted, values.numeric))
     ]
-    classes = judged_classes(exp.to_table("generalized"), keys, policy.k, judged, nulls=True)
+    counted = counted_by(policy)
+    classes = judged_classes(exp.to_table("generalized"), keys, policy.k, judged, nulls=True, counted=counted)
     outputs = {h.column.name: column(f"g{h.index}", "g") for h in census.hierarchies}
     outputs |= {values.column.name: column(f"s{values.index}", "g") for values in census.sensitive}
     outputs |= {kept.name: column(f"k{place}", "g") for place, kept in enumerate(census.keep)}
@@ -51,21 +53,28 @@ def guarded_view(
     for part in judged:
         wanted, numeric = census.sensitive[part.index].wanted, census.sensitive[part.index].numeric
         value = released_value(wanted, plain(census.sensitive[part.index].column))
-        all_values = exp.select(value.as_("value")).from_(rows.copy()).subquery("a")
-        counts = exp.select("value", sql("COUNT(*)").as_("rows")).from_(all_values)
+        all_values = exp.select(value.as_("value"), *_person(source, None)).from_(rows.copy()).subquery("a")
+        number = "COUNT(*)" if counted is ROWS else "COUNT(DISTINCT e)"
+        counts = exp.select("value", sql(number).as_("rows")).from_(all_values)
         counts = counts.where(sql("value IS NOT NULL")).group_by("value")
         shown = shown.with_(f"d{part.index}", as_=describe_values(wanted, counts, numeric))
     return shown
 
 
-def generalized_by_level(census: Census, node: Node, rows: exp.Table, keep: Keeper) -> exp.Select:
+def generalized_by_level(census: Census, node: Node, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
     """Every row of the source at the levels of one node."""
     query = exp.select().from_(exp.alias_(rows.copy(), "s", table=True))
     for hierarchy, level in zip(census.hierarchies, node, strict=True):
         raw = plain(hierarchy.column, "s")
         query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
-    return query.select(*shown_as_they_are(census), sql("1").as_("n"))
+    people = [*_person(source, "s"), sql("0").as_("p")] if source.entity else []
+    return query.select(*shown_as_they_are(census), *people, sql("1").as_("n"))
+
+
+def _person(source: BoundSource, table: str | None) -> list[exp.Expr]:
+    """Whose row it is, where people are counted."""
+    return [plain(source.entity, table).as_("e")] if source.entity else []
 
 
 def shown_as_they_are(census: Census) -> list[exp.Expr]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from duckanon.lattice import Lattice, Node, nowhere_above
 from duckanon.measure import Measurer
 from duckanon.objective import TIE, Objective, objective
+from duckanon.people import ROWS
 from duckanon.policy import Policy
 from duckanon.search import Found, Seen, Step
 from duckanon.search.greedy import least_loss
@@ -258,9 +259,12 @@ def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -
 
 
 def is_monotone(measurer: Measurer, budget: int) -> bool:
-    """Whether a node that fails proves that every finer one fails. With a budget that is so for k alone."""
+    """Whether a node that fails proves that every finer one fails. With a budget that is so for k alone; and of two
+    classes that share people the whole may break a rule that both of them hold."""
     if not measurer.judged:
         return True
+    if measurer.counted is not ROWS:
+        return False
     rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
     return budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.census import Census
+from duckanon.classes import judged_classes
 from duckanon.lattice import Node
-from duckanon.measure import Measurer, judged_classes
+from duckanon.measure import Measurer
 from duckanon.survey.aggregates import Aggregate, Aggregates
 from duckanon.survey.packing import Packing, priced
 
@@ -19,7 +20,8 @@ class Surveyed:
 
     node: Node
     classes: int
-    smallest: int  # rows of the smallest class
+    smallest: int  # rows, or people, of the smallest class
+    counted: int  # rows, or people, of all classes
     failing_classes: int
     failing_rows: int
     squares: float  # Σ x² over the classes that do not fail
@@ -44,17 +46,20 @@ class Survey:
         self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
         self._classes = self._written()
         self._prices: exp.Table | None = None
+        size = measurer.counted.size
+        self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
 
     def measure(self, nodes: list[Node]) -> list[Surveyed]:
         """Measure nodes: those that share an aggregate in one statement."""
         found: dict[Node, Surveyed] = {}
         for group, base in self._aggregates.groups(nodes):
-            query = f"SELECT node, {_FIGURES} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
-            for place, classes, smallest, failing_classes, failing, squares in self.census.engine.fetch(
+            query = f"SELECT node, {self._figures} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
+            for place, classes, smallest, counted, failing_classes, failing, squares in self.census.engine.fetch(
                 query, f"survey of {len(group)} nodes"
             ):
+                sizes = int(smallest), int(counted)
                 node = group[place]
-                found[node] = Surveyed(node, classes, int(smallest), failing_classes, int(failing), squares)
+                found[node] = Surveyed(node, classes, *sizes, failing_classes, int(failing), squares)
                 self._aggregates.learn(node, classes)
         return [found[node] for node in nodes]
 
@@ -95,18 +100,20 @@ class Survey:
     def _written(self) -> str:
         """The classes of `cells`: their node and keys, the size x, and whether each is failing."""
         keys, judged = ["node", *self.packing.names], self.measurer.judged
-        classes = judged_classes(exp.to_table("cells"), keys, self.measurer.policy.k, judged, nulls=False)
+        k, counted = self.measurer.policy.k, self.measurer.counted
+        classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, counted=counted)
         return classes.sql(self.census.engine.dialect, identify=True).removeprefix("WITH ")
 
     def _classes_of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""
         places = ", ".join(str(place) for place in range(len(nodes)))
         values = "".join(f'"s{index}", ' for index in self._sensitive)
+        values += "".join(f"{name}, " for name in self.measurer.counted.columns)
         cells = f"SELECT UNNEST([{places}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._classes}'
 
 
-_FIGURES = """COUNT(*), MIN(x), COUNT(CASE WHEN failing THEN 1 END), COALESCE(SUM(CASE WHEN failing THEN x END), 0),
+_FIGURES = """COUNT(CASE WHEN failing THEN 1 END), COALESCE(SUM(CASE WHEN failing THEN x END), 0),
 COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)"""
 
 

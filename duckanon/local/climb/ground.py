@@ -11,11 +11,12 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from duckanon.census import Census
+from duckanon.classes import judged_classes
 from duckanon.expressions import DIALECT, literal
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.kinds import IntervalsKind
 from duckanon.lattice import Lattice, Node
-from duckanon.measure import Measurer, judged_classes
+from duckanon.measure import Measurer
 
 # Costs are whole numbers, so that sums are equal whatever order they were added in.
 UNIT = 1_000_000

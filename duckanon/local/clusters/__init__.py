@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.census import Census
+from duckanon.classes import judged_classes
 from duckanon.expressions import DIALECT, TOLERANCE, literal
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import Distance
-from duckanon.measure import Measurer, judged_classes
+from duckanon.measure import Measurer
 from duckanon.policy import Policy, Sensitive
 from duckanon.values import ValueTable
 

@@ -7,13 +7,16 @@ from typing import Any
 
 from sqlglot import exp
 
+from duckanon.classes import class_rules, table_rules
 from duckanon.engine import Engine, Relation
 from duckanon.expressions import case_of, column, double, literal, sql, text_of
-from duckanon.measure import Finding, class_rules, table_rules
+from duckanon.measure import Finding
 from duckanon.models import Constraint, k_rule
 from duckanon.models.levels import level_weights
 from duckanon.policy import Sensitive
-from duckanon.scratch import Scratch
+from duckanon.verify.questions import People, Rows
+
+__all__ = ["Audit", "Audited", "People", "Rows", "audit"]
 
 # A sensitive column may have millions of values; the result lists the most frequent, and all that the policy names.
 _MOST_LISTED = 1000
@@ -28,6 +31,7 @@ class Audit:
     findings: tuple[Finding, ...]
     privacy: dict[str, Any]
     sizes: tuple[tuple[int, int], ...]  # class size, classes of that size
+    people: int | None = None  # where these are counted
 
     @property
     def holds(self) -> bool:
@@ -44,14 +48,16 @@ class Audited:
     reference: Relation
 
 
-def audit(k: int, relation: Relation, qi: list[str], sensitive: list[Audited], scratch: Scratch) -> Audit:
-    """Measure `relation` with its quasi-identifiers `qi` against k and every threshold of its sensitive columns."""
-    asked = _Asked(relation, qi, scratch)
-    # One histogram says all about class sizes; n rows have at most √(2n) different ones.
-    sizes = [(size, classes) for size, classes in asked.fetch("class_sizes", "class_size", "classes")]
+def audit(k: int, released: Rows, sensitive: list[Audited], people: People | None = None) -> Audit:
+    """Measure a relation against k and every threshold of its sensitive columns; where people are counted, by the
+    `people` that its rows are of."""
+    asked = people or released
+    sizes = released.sizes()
     rows = sum(size * classes for size, classes in sizes)
     classes = sum(classes for _, classes in sizes)
-    least = min((size for size, _ in sizes), default=None)
+    counted = people.sizes() if people else sizes
+    least = min((size for size, _ in counted), default=None)
+    everybody = sum(size * count for size, count in counted)
     findings = [Finding(k_rule(k), least)]
     figures = {}
     for index, part in enumerate(sensitive):
@@ -60,52 +66,27 @@ def audit(k: int, relation: Relation, qi: list[str], sensitive: list[Audited], s
     privacy = {
         "k": least,
         "highest_risk": 1 / least if least else None,
-        "average_risk": classes / rows if rows else None,
-        "rows_at_risk": sum(size * count for size, count in sizes if size < k),
-        "unique_rows": sum(count for size, count in sizes if size == 1),
+        "average_risk": classes / everybody if everybody else None,
+        "rows_at_risk": sum(size * count for size, count in counted if size < k),
+        "unique_rows": sum(count for size, count in counted if size == 1),
         "sensitive": figures,
     }
-    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(sizes)))
+    present = people.everybody() if people else None
+    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(sizes)), present)
 
 
-class _Asked:
-    """The relation and quasi-identifiers that every macro is asked about."""
-
-    def __init__(self, relation: Relation, qi: list[str], scratch: Scratch) -> None:
-        self.relation, self.qi, self.scratch = relation, qi, scratch
-
-    @property
-    def engine(self) -> Engine:
-        return self.scratch.engine
-
-    def table(self, macro: str, *arguments: exp.Expr, **named: exp.Expr) -> exp.Table:
-        qi = exp.Array(expressions=[literal(name) for name in self.qi])
-        options = [exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in named.items()]
-        return self.engine.macro(macro, literal(self.relation.spelled), qi, *arguments, *options)
-
-    def fetch(
-        self, macro: str, *outputs: str, about: exp.Expr | None = None, **named: exp.Expr
-    ) -> list[tuple[Any, ...]]:
-        arguments = [about] if about is not None else []
-        query = exp.select(*(column(output) for output in outputs)).from_(self.table(macro, *arguments, **named))
-        return self.engine.fetch(query, f"verify: {macro}")
-
-
-def _sensitive(part: Audited, index: int, asked: _Asked) -> tuple[dict[str, Any], list[Finding]]:
-    about = literal(part.column)
-    ((distinct_l, entropy_l),) = asked.fetch("l_diversity", "distinct_l", "entropy_l", about=about)
-    ((homogeneous,),) = asked.fetch("homogeneity", "homogeneous_rows", about=about)
-    closeness = exp.select("t").from_(asked.table("t_closeness_to", about, literal(part.reference.spelled)))
-    ((t,),) = asked.engine.fetch(closeness, "verify: t_closeness_to")
-    leaks = asked.scratch.table(f"leaks_{index}", _leaks(part, asked.table("leakage", about)), "verify: leakage")
+def _sensitive(part: Audited, index: int, asked: Rows) -> tuple[dict[str, Any], list[Finding]]:
+    distinct_l, entropy_l, homogeneous = asked.diversity(part.column)
+    values = asked.values_of(part.column)
+    ((t,),) = values.fetch("t_closeness_to", ("t",), literal(part.column), literal(part.reference.spelled))
+    leaks = asked.scratch.table(f"leaks_{index}", _leaks(part, asked.leakage(part.column)), "verify: leakage")
     figures = {"distinct_l": distinct_l, "entropy_l": entropy_l, "homogeneous_rows": homogeneous, "t": t}
-    values, omitted = _values(leaks, asked.engine)
-    figures["values"] = values
+    figures["values"], omitted = _values(leaks, asked.engine)
     if omitted:
         figures["values_omitted"] = omitted
     measured = {"distinct_l": distinct_l, "entropy_l": entropy_l, "t": t}
     findings = [
-        Finding(constraint, _measured(constraint, part, measured, leaks, index, asked))
+        Finding(constraint, _measured(constraint, part, measured, leaks, asked, values))
         for constraint in _constraints(part)
     ]
     asked.scratch.drop(leaks)
@@ -117,7 +98,7 @@ def _constraints(part: Audited) -> list[Constraint]:
     return by_class + [rule.constraint for rule in table_rules(part.wanted)]
 
 
-def _leaks(part: Audited, leakage: exp.Table) -> exp.Query:
+def _leaks(part: Audited, leakage: exp.Select) -> exp.Query:
     """Per value: its text, its place among the named values, rows, alpha, alp, dif."""
     text = text_of(column("value"))
     places = {value: literal(place) for place, value in enumerate(part.wanted.values, start=1)}
@@ -128,7 +109,7 @@ def _leaks(part: Audited, leakage: exp.Table) -> exp.Query:
         column("highest_lp").as_("alpha"),
         "alp",
         "dif",
-    ).from_(leakage)
+    ).from_(leakage.subquery("leakage"))
 
 
 def _values(leaks: exp.Table, engine: Engine) -> tuple[dict[str, Any], int]:
@@ -143,7 +124,7 @@ def _values(leaks: exp.Table, engine: Engine) -> tuple[dict[str, Any], int]:
 
 
 def _measured(
-    constraint: Constraint, part: Audited, known: dict[str, Any], leaks: exp.Table, index: int, asked: _Asked
+    constraint: Constraint, part: Audited, known: dict[str, Any], leaks: exp.Table, asked: Rows, values: Rows
 ) -> float | int | None:
     name, wanted = constraint.name, part.wanted
     if name in known:
@@ -153,17 +134,16 @@ def _measured(
     about = literal(part.column)
     if name == "recursive":
         assert wanted.recursive is not None
-        ((c,),) = asked.fetch("recursive_diversity", "c", about=about, l=literal(wanted.recursive.l))
+        c = asked.recursive(part.column, wanted.recursive.l)
         return c if c is not None else float("inf")
     if name == "value_l":
-        diversity = asked.table("value_diversity", about)
+        diversity = values.table("value_diversity", about)
         matches = exp.EQ(this=text_of(column("value")), expression=literal(constraint.value))
         return _figure(asked.engine.fetch(exp.select("distinct_l").from_(diversity).where(matches)))
     if name == "proximity":
         assert wanted.proximity is not None
-        query = exp.select("share").from_(asked.table("proximity", about, double(wanted.proximity.epsilon)))
-        return _figure(asked.engine.fetch(query, "verify: proximity"))
-    return _level_figure(constraint, part, index, asked)
+        return _figure(asked.fetch("proximity", ("share",), about, double(wanted.proximity.epsilon)))
+    return _level_figure(constraint, part, asked)
 
 
 def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, engine: Engine) -> float | None:
@@ -178,35 +158,25 @@ def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, eng
     return 0.0 if worst is None and constraint.name == "alpha" else worst
 
 
-def _level_figure(constraint: Constraint, part: Audited, index: int, asked: _Asked) -> float | int | None:
+def _level_figure(constraint: Constraint, part: Audited, asked: Rows) -> float | int | None:
     """Figures of the sensitivity levels: the same macros, over a view that shows the level of each row."""
     wanted = part.wanted
     levels = {text: literal(level) for text, level in wanted.level_of.items()}
     if wanted.publish == "level":
         levels = {str(level): literal(level) for level in wanted.levels}
     level = case_of(text_of(column(part.column)), levels, exp.cast(exp.null(), "INTEGER"))
-    names = [f"g{place}" for place in range(len(asked.qi))]
-    classes = [column(name).as_(alias) for name, alias in zip(asked.qi, names, strict=True)]
-    query = exp.select(*classes, level.as_("level")).from_(asked.relation.table)
-    view = asked.scratch.view(f"levels_{index}", query, "verify: the level of each row")
-    levelled = _Asked(Relation((view.name,), "view"), names, asked.scratch)
-    measured: float | int | None
-    try:
-        if constraint.name == "level_l":
-            ((measured,),) = levelled.fetch("l_diversity", "distinct_l", about=literal("level"))
-        elif constraint.name == "level_alpha":
-            alphas = dict(levelled.fetch("alpha", "value", "alpha", about=literal("level")))
-            measured = alphas.get(int(constraint.value or 0), 0.0)
-        else:
-            measured = _weight(wanted, view, names, asked.engine)
-    finally:
-        asked.scratch.drop(view)
-    return measured
+    levelled = asked.levelled(level)
+    if constraint.name == "level_l":
+        return _figure(levelled.values_of("level").fetch("l_diversity", ("distinct_l",), literal("level")))
+    if constraint.name == "level_alpha":
+        alphas = dict(asked.engine.fetch(exp.select("value", "highest_lp").from_(levelled.leakage("level").subquery())))
+        return float(alphas.get(int(constraint.value or 0), 0.0))
+    return _weight(wanted, levelled, asked.engine)
 
 
-def _weight(wanted: Sensitive, view: exp.Table, names: list[str], engine: Engine) -> float | None:
+def _weight(wanted: Sensitive, levelled: Rows, engine: Engine) -> float | None:
     """The least sum, over the classes, of the weights of the distinct levels in it."""
-    qi = [column(name) for name in names]
+    qi, view = [column(name) for name in levelled.qi], levelled.relation.table
     weights = {str(level): double(weight) for level, weight in level_weights(wanted).items()}
     weight = case_of(text_of(column("level")), weights, double(0.0))
     distinct = exp.select(*qi, "level", weight.as_("weight")).distinct().from_(view)
