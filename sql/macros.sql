@@ -797,7 +797,7 @@ WITH records AS NOT MATERIALIZED (
         count(s) FILTER (y > 0) AS distinct_values,
         max(y) FILTER (s IS NOT NULL) AS highest,
         sum(y) FILTER (s IS NOT NULL) AS m,
-        sum((y * ln(y))::DECIMAL(38, 12)) FILTER (s IS NOT NULL AND y > 1) AS y_ln_y
+        sum((y * ln(greatest(y, 1)))::DECIMAL(38, 12)) FILTER (s IS NOT NULL) AS y_ln_y
     FROM census
     GROUP BY ALL
 )
