@@ -68,6 +68,7 @@ def run(
     replace: bool = False,
     dry_run: bool = False,
     if_changed: bool = False,
+    incremental: bool = False,
     wait: float = 0,
 ) -> Result:
     """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection.
@@ -78,7 +79,9 @@ def run(
     with _engine(db) as engine:
         place = _Place.of(wanted, _database_of(engine))
         with _one_at_a_time(wanted.name, None if dry_run else place.key, wait):
-            return _run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed)
+            return _run(
+                wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental
+            )
 
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:

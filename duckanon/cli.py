@@ -75,6 +75,11 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="do nothing if policy, hierarchies and source are as at the last release",
     )
+    run.add_argument(
+        "--incremental",
+        action="store_true",
+        help="add the new rows to the last release, at its levels; what was released stays as it is",
+    )
     run.add_argument("--log", choices=["json"], help="follow the run as lines of JSON on standard error")
     run.set_defaults(watch=None)
     run.add_argument("--json", action="store_true", help="print one JSON document")

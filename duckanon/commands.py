@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
             replace=options.replace,
             dry_run=options.dry_run,
             if_changed=options.if_changed,
+            incremental=options.incremental,
             watch=watch,
         )
     return _told(result, options)

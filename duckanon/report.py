@@ -53,10 +53,11 @@ def _rows(result: Result) -> list[str]:
     rows = result.rows
     suppressed = f", {rows['suppressed']:,} suppressed ({rows['suppressed'] / rows['source']:.2%})"
     average = rows["released"] / result.classes if result.classes else 0
+    new = f"; {rows['new']:,} of them new" if "new" in rows else ""
     people = result.people
     counted = [f"  people    {people['released']:,} of {people['source']:,}, who are counted"] if people else []
     return [
-        f"  rows      {rows['released']:,} of {rows['source']:,}{suppressed if rows['suppressed'] > 0 else ''}",
+        f"  rows      {rows['released']:,} of {rows['source']:,}{suppressed if rows['suppressed'] > 0 else ''}{new}",
         *counted,
         f"  classes   {result.classes:,}, {average:,.1f} rows on average",
     ]

@@ -13,7 +13,7 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, without_quotes
+from duckanon.errors import DuckanonError, ReleaseError, without_quotes
 from duckanon.explain import hollow, risk_before, why
 from duckanon.expressions import column, sql
 from duckanon.lattice import Node
@@ -21,11 +21,13 @@ from duckanon.ledger.book import Book
 from duckanon.log import Watch
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
+from duckanon.policy.load import LOCAL
 from duckanon.pseudonyms import keyed
 from duckanon.recoding import Found, Recoding, find_recoding
+from duckanon.recoding.increment import Increment, find_increment, previous_rows
 from duckanon.release import Labels, as_they_are, repeated
 from duckanon.release.difference import difference, previous_classes
-from duckanon.release.existing import exists
+from duckanon.release.existing import exists, standing_release
 from duckanon.release.people import people_of
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import GENERALIZED, Result, step_json
@@ -44,6 +46,7 @@ def run(
     replace: bool = False,
     dry_run: bool = False,
     if_changed: bool = False,
+    incremental: bool = False,
     watch: Watch | None = None,
 ) -> Result:
     """Search, release, and verify the release by an independent query.
@@ -52,9 +55,11 @@ def run(
     line in the ledger.
     """
     watch = watch or Watch()
-    job = Run(policy, engine, Book(policy, engine, dry_run), watch)
+    job = Run(policy, engine, Book(policy, engine, dry_run), watch, incremental)
     if if_changed:
         job.book.must_be_kept()
+    if incremental:
+        must_have_levels(policy)
     watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
         result = job.release(replace, dry_run, if_changed)
@@ -81,8 +86,10 @@ class Run:
     engine: Engine
     book: Book
     watch: Watch
+    incremental: bool = False
     mark: str = ""
     before: exp.Table | None = None  # the classes of the release that stands in the place
+    released: exp.Table | None = None  # its rows, where they are to be added to
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -92,8 +99,8 @@ class Run:
         """Make the release and let it take its place, with its entry in the ledger."""
         self.target = open_target(self.policy, self.engine, replace, dry_run)
         before = Scratch(self.engine)
-        self.before = previous_classes(self.policy, before) if exists(self.policy, self.engine) else None
         try:
+            self.look_back(before)
             with keyed(self.policy, self.engine), self.engine.transaction():
                 result = self.execute(dry_run, if_changed)
                 self.scratch.clear()
@@ -111,6 +118,21 @@ class Run:
                 before.clear()
         return result
 
+    def look_back(self, scratch: Scratch) -> None:
+        """Read the release that stands in the place. Outside the transaction, which a file that cannot be read would
+        end; and nobody can compare with that, nor with one of other columns."""
+        policy = self.policy
+        compared = policy.release.difference != "ignore" and policy.release.kind != "view"
+        if not exists(policy, self.engine) or not (compared or self.incremental):
+            return
+        try:
+            relation, source = standing_release(policy, scratch)
+            self.before = previous_classes(relation, source, scratch) if compared else None
+            self.released = previous_rows(relation, source, scratch) if self.incremental else None
+        except DuckanonError:
+            if self.incremental:
+                raise
+
     def execute(self, dry_run: bool, if_changed: bool) -> Result:
         policy = self.policy
         with self.timed("source", f"reading {policy.name}"):
@@ -127,12 +149,12 @@ class Run:
             return self.infeasible(census, None, tuple(reasons))
         with self.timed("search", "searching"):
             last = self.last_node(census)
-            found = find_recoding(policy, census, Measurer(policy, census), self.seen, last)
+            found = self.find(census, last, source)
         recoding = found.recoding
         if recoding is None:
             fixed = last is not None and policy.release.mode == "fixed"
             where = "at the levels of the last release" if fixed else GENERALIZED
-            told = tuple(why(found, census.remaining(policy).budget(census.rows), where))
+            told = found.reasons or tuple(why(found, census.remaining(policy).budget(census.rows), where))
             return self.infeasible(census, found, told, where)
         with self.timed("release", "releasing"):
             self.mark = self.book.signed(mark_of(policy, VERSION, recoding.levels))
@@ -144,6 +166,15 @@ class Run:
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             told_apart = self.difference(released, source)
         return self.finished(census, found, recoding, audited, dry_run, told_apart)
+
+    def find(self, census: Census, last: Node | None, source: BoundSource) -> Found:
+        """A recoding of all rows or, to be added to the last release, of those that are new."""
+        measurer = Measurer(self.policy, census)
+        if not self.incremental or last is None:
+            return find_recoding(self.policy, census, measurer, self.seen, last)
+        if self.released is None:
+            raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
+        return find_increment(self.policy, measurer, last, source, self.released)
 
     def people(self, recoding: Recoding, census: Census, source: BoundSource, released: Relation) -> People | None:
         """Whose the released rows are, where people are counted."""
@@ -157,7 +188,7 @@ class Run:
 
     def last_node(self, census: Census) -> Node | None:
         """The node of the last release, where the policy's mode asks for it."""
-        levels = self.book.last_levels()
+        levels = self.book.last_levels("--incremental" if self.incremental else None)
         heights = {h.column.name: h.height for h in census.hierarchies}
         return None if levels is None else self.book.node_of(levels, heights)
 
@@ -214,7 +245,7 @@ class Run:
             found,
             levels=recoding.levels,
             classes_by_levels=recoding.classes_by_levels(),
-            rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed},
+            rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed} | new_rows(recoding),
             people=people_json(census, audited.people),
             classes=audited.classes,
             constraints=audited.findings,
@@ -262,6 +293,19 @@ class Run:
             effort=found.effort if found else None,
             **known,
         )
+
+
+def must_have_levels(policy: Policy) -> None:
+    """New rows join classes by the levels that all rows share."""
+    if policy.release.kind == "view":
+        raise ReleaseError("--incremental: a view shows all rows at any time; there is nothing to add to")
+    if policy.search.method in LOCAL:
+        what = f"{policy.search.method} has no levels that all rows share"
+        raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")
+
+
+def new_rows(recoding: Recoding) -> dict[str, int]:
+    return {"new": recoding.new} if isinstance(recoding, Increment) else {}
 
 
 def people_json(census: Census, released: int | None) -> dict[str, int | None] | None:

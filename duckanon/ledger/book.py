@@ -47,20 +47,22 @@ class Book:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {remedy}")
 
-    def last_levels(self) -> dict[str, int] | None:
-        """The levels of the last release in this place, for a policy whose mode asks for them; None: there is none."""
+    def last_levels(self, asked: str | None) -> dict[str, int] | None:
+        """The levels of the last release in this place, if the policy's mode or the user asks for them; None: there is
+        none."""
         mode = self.policy.release.mode
-        if mode == "search":
+        if mode == "search" and asked is None:
             return None
+        asked = asked or f"release.mode: {mode}"
         known = self._read if self.dry_run else self.ledger
         if not known.kept:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
-            raise ReleaseError(f"release.mode: {mode} needs a ledger, and this run keeps none; {remedy}")
+            raise ReleaseError(f"{asked} needs a ledger, and this run keeps none; {remedy}")
         last = known.last(self.policy, self.place)
         if last is None:
             return None
         if last.levels is None:
-            raise ReleaseError(f"release.mode: {mode} follows the last release, and that has no levels; {_ANEW}")
+            raise ReleaseError(f"{asked} follows the last release, and that has no levels; {_ANEW}")
         levels: dict[str, int] = json.loads(last.levels)
         return levels
 
@@ -122,7 +124,8 @@ class Book:
 
     def released(self, result: Result) -> None:
         """Inside the transaction of the release."""
-        self.entry = self._entry("released", result, None)
+        new = result.rows.get("new")
+        self.entry = self._entry("released", result, None if new is None else f"incremental: {new:,} new rows")
         self.ledger.released(self.entry, _constraints(self.entry, result))
 
     def settled(self, result: Result) -> Result:

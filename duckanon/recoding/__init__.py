@@ -55,6 +55,7 @@ class Found:
     recoding: Recoding | None
     top: Measurement | None = None
     effort: dict[str, Any] | None = None
+    reasons: tuple[str, ...] = ()  # why there is no recoding, where that is not for the constraints at the top
 
 
 def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:

@@ -39,13 +39,16 @@ class FullDomain:
         pairs = zip(self.census.hierarchies, self.node, strict=True)
         return {hierarchy.column.name: hierarchy.describe(level) for hierarchy, level in pairs}
 
-    @cached_property
-    def good(self) -> exp.Table:
+    def holding(self) -> exp.Select:
         """The classes of the node that do not fail: their keys and sizes."""
         classes = self.measurer.classes(self.node).subquery("classes")
         names = [column(name) for name in (*self.census.keys(self.node), "x")]
-        query = exp.select(*names).from_(classes).where(sql("NOT failing"))
-        return self.census.scratch.table("good", query, "the classes that hold")
+        return exp.select(*names).from_(classes).where(sql("NOT failing"))
+
+    @cached_property
+    def good(self) -> exp.Table:
+        """The classes that are released: their keys and sizes."""
+        return self.census.scratch.table("good", self.holding(), "the classes that hold")
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
         keys = self.census.keys(self.node)
@@ -56,11 +59,13 @@ class FullDomain:
             .join(exp.alias_(self.good, "g", table=True), on=same(keys, "c", "g", nulls=False))
         )
         cells = cells.group_by(*columns) if columns else cells
+        return released_rows(self.census, cells, self.shown(), source, labels)
+
+    def shown(self) -> list[Shown]:
         pairs = zip(self.census.hierarchies, self.node, strict=True)
-        shown = [
+        return [
             Shown(h.code(level), _labels(h, level)) if level < h.height else Shown(None, None) for h, level in pairs
         ]
-        return released_rows(self.census, cells, shown, source, labels)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         generalized = generalized_by_level(self.census, self.node, source, rows, keep)

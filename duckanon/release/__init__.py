@@ -40,9 +40,24 @@ def released_rows(
     The order is that of the released values themselves, so nothing of the source's order remains, and the same
     input gives the same output whatever the number of threads.
     """
+    labelled = labelled_cells(census, cells, shown, source, labels)
+    order = [part.code for part in shown if part.code is not None] + census.others
+    labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
+    return repeated_rows(labelled, source)
+
+
+def repeated_rows(labelled: exp.Select, source: BoundSource) -> exp.Select:
+    """The rows that labelled cells (r0 …, n) stand for, in their order, under the names of the release."""
+    outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
+    return exp.select(*outputs).from_(repeated(labelled).subquery("copies"))
+
+
+def labelled_cells(
+    census: Census, cells: exp.Query, shown: list[Shown], source: BoundSource, labels: Labels = as_they_are
+) -> exp.Select:
+    """The cells `c` as the release shows them: r0 … in the order of its columns, and n."""
     named: dict[str, exp.Expr] = {}
-    codes = [part.code for part in shown if part.code is not None]
-    labelled = exp.select().from_(_with_pseudonyms(census, cells, codes).subquery("c"))
+    labelled = exp.select().from_(_with_pseudonyms(census, cells).subquery("c"))
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
             named[hierarchy.column.name] = literal(hierarchy.top)
@@ -55,23 +70,20 @@ def released_rows(
         labelled, named[values.column.name] = _labelled(labelled, code, known, alias)
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
-    labelled = labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
-    order = codes + census.others
-    labelled = labelled.order_by(*(column(name, "c") for name in order)) if order else labelled
-    outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
-    return exp.select(*outputs).from_(repeated(labelled).subquery("copies"))
+    return labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
 
 
-def _with_pseudonyms(census: Census, cells: exp.Query, codes: list[str]) -> exp.Query:
+def _with_pseudonyms(census: Census, cells: exp.Query) -> exp.Query:
     """The cells with pseudonyms in place of what these are made of. Here, where there are the fewest, and where the
     order of the release is still to come: it must not be that of the values behind them."""
     if not any(isinstance(kept, Pseudonym) for kept in census.keep):
         return cells
     keep = {f"k{place}": kept for place, kept in enumerate(census.keep)}
-    others = [
-        pseudonymized(keep[name], column(name)).as_(name) if name in keep else column(name) for name in census.others
+    shown = [
+        pseudonymized(keep[name], column(name)).as_(name) if name in keep else column(name)
+        for name in cells.named_selects
     ]
-    return exp.select(*map(column, codes), *others, "n").from_(cells.subquery("cells"))
+    return exp.select(*shown).from_(cells.subquery("cells"))
 
 
 def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tuple[exp.Select, exp.Expr]:

@@ -5,29 +5,15 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.engine import Relation
-from duckanon.errors import DuckanonError
 from duckanon.expressions import column, literal, same, sql, text_of
 from duckanon.policy import Policy
-from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource, bind_source
+from duckanon.source import BoundSource
 
 
-def previous_classes(policy: Policy, scratch: Scratch) -> exp.Table | None:
-    """The classes of the last release and their sizes; None where nobody can compare: there is none, it is not of
-    these columns, or it is a view, which shows the source as it is now.
-
-    To be asked outside the run's transaction, which a file that cannot be read would end.
-    """
-    if policy.release.difference == "ignore" or policy.release.kind == "view":
-        return None
-    try:
-        source = bind_source(policy, scratch)
-        relation = existing_release(policy, source, scratch)
-        must_have_its_columns(policy, relation, source, scratch.engine)
-        return scratch.table("previous", _classes(relation, source), "the classes of the last release")
-    except DuckanonError:
-        return None
+def previous_classes(relation: Relation, source: BoundSource, scratch: Scratch) -> exp.Table:
+    """The classes of the release that stands, and their sizes."""
+    return scratch.table("previous", _classes(relation, source), "the classes of the last release")
 
 
 def difference(

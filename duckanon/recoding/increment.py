@@ -1,0 +1,128 @@
+"""New rows that join the classes of the last release, which itself stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+
+from sqlglot import exp
+
+from duckanon.engine import Relation
+from duckanon.errors import ReleaseError
+from duckanon.expressions import column, same, sql, text_of
+from duckanon.lattice import Node
+from duckanon.measure import Measurement, Measurer
+from duckanon.policy import Policy
+from duckanon.recoding import Found
+from duckanon.recoding.full_domain import FullDomain
+from duckanon.release import Labels, labelled_cells, repeated_rows
+from duckanon.release.view import Keeper
+from duckanon.scratch import Scratch
+from duckanon.search import Step
+from duckanon.source import BoundSource
+from duckanon.survey import Survey
+
+
+def previous_rows(relation: Relation, source: BoundSource, scratch: Scratch) -> exp.Table:
+    """The rows of the release that stands, by text (t0 …, n): a file does not tell a number from a label."""
+    texts = [text_of(column(name)) for name in source.released]
+    query = exp.select(*(text.as_(f"t{place}") for place, text in enumerate(texts)), sql("COUNT(*)").as_("n"))
+    query = query.from_(relation.table).group_by(*(text.copy() for text in texts))
+    return scratch.table("previous_rows", query, "the rows of the last release")
+
+
+def find_increment(policy: Policy, measurer: Measurer, last: Node, source: BoundSource, before: exp.Table) -> Found:
+    """The last release and, at its levels, the new rows of every class that holds with them."""
+    (bottom,) = Survey(measurer).measure([(0,) * len(last)])
+    increment = Increment(policy, measurer, measurer.measure(last), source, before)
+    reasons = tuple(increment.reasons())
+    path = (Step(last, increment.measured.failing_rows, not reasons),)
+    return Found(path, bottom, None if reasons else increment, reasons=reasons)
+
+
+class Increment(FullDomain):
+    """The node of the last release. A class that holds with all its rows of now is released with them; of one that does
+    not, only what was released already."""
+
+    def __init__(
+        self, policy: Policy, measurer: Measurer, measured: Measurement, source: BoundSource, before: exp.Table
+    ) -> None:
+        super().__init__(policy, measurer, measured)
+        self.cells = self._joined(source, before)
+        self._count(before)
+
+    def _joined(self, source: BoundSource, before: exp.Table) -> exp.Table:
+        """Every cell of the source at the node as it is shown (r0 …), with its keys, how many rows there are of it (is_),
+        were released (was) and will be (n), and whether its class holds."""
+        census, keys = self.census, self.census.keys(self.node)
+        columns = [column(name, "c") for name in (*keys, *census.others)]
+        holds = sql("MAX(CASE WHEN g.x IS NULL THEN 0 ELSE 1 END)").as_("holds")
+        cells = exp.select(*columns, holds, sql("CAST(SUM(c.n) AS BIGINT)").as_("n"))
+        cells = cells.from_(exp.alias_(census.table, "c", table=True))
+        cells = cells.join(self.holding().subquery("g"), on=same(keys, "c", "g", nulls=False), join_type="left")
+        cells = cells.group_by(*columns) if columns else cells
+        shown = labelled_cells(census, cells, self.shown(), source)
+        shown = shown.select(*(column(key, "c") for key in keys), column("holds", "c"))
+        texts = [
+            exp.NullSafeEQ(this=text_of(column(f"r{place}", "c")), expression=column(f"t{place}", "b"))
+            for place in range(len(source.released))
+        ]
+        joined = (
+            exp.select("c.*", sql("COALESCE(b.n, 0)").as_("was"))
+            .from_(shown.subquery("c"))
+            .join(exp.alias_(before, "b", table=True), on=exp.and_(*texts), join_type="left")
+        )
+        will = sql("CASE WHEN holds = 1 THEN n ELSE was END").as_("n")
+        names = [f"r{place}" for place in range(len(source.released))] + keys
+        query = exp.select(*map(column, names), "holds", "was", column("n").as_("is_"), will)
+        return census.scratch.table("increment", query.from_(joined.subquery("j")), "the last release, and what is new")
+
+    def _count(self, before: exp.Table) -> None:
+        engine = self.census.engine
+        sums = [sql(f"CAST(COALESCE(SUM({what}), 0) AS BIGINT)") for what in _SUMS]
+        ((found, self.partly),) = engine.fetch(exp.select(*sums).from_(self.cells), "what is there of the last release")
+        ((previous,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(before))
+        self.lost = previous - found
+        sizes = exp.select("COUNT(*)", sql("COALESCE(SUM(x), 0)"), sql("COALESCE(SUM(x * x), 0)"))
+        ((classes, rows, squares),) = engine.fetch(sizes.from_(self.good))
+        self.rows, self.classes = int(rows), classes
+        self.new = self.rows - int(previous)
+        self.measured = replace(
+            self.measured,
+            failing_rows=self.measured.rows - self.rows,
+            failing_classes=self.measured.classes - classes,
+            squares=int(squares),
+        )
+
+    @cached_property
+    def good(self) -> exp.Table:
+        keys = [column(key) for key in self.census.keys(self.node)]
+        query = exp.select(*keys, sql("CAST(SUM(n) AS DOUBLE)").as_("x")).from_(self.cells).where("n > 0")
+        query = query.group_by(*keys) if keys else query
+        return self.census.scratch.table("good", query, "the classes that are released")
+
+    def reasons(self) -> list[str]:
+        """Why the last release cannot be added to."""
+        if self.lost:
+            what = f"{abs(self.lost):,} rows of the last release are not in the source any more, or not as they were"
+            return [f"--incremental: {what}; run without it"]
+        if self.partly and self.policy.entity is not None:
+            what = "classes of the last release do not hold any more with the rows that are new"
+            return [f"--incremental: {what}; run without it"]
+        budget = self.census.remaining(self.policy).budget(self.census.rows)
+        if self.measured.failing_rows > budget:
+            what = f"{self.measured.failing_rows:,} rows do not fit into the classes of the last release"
+            return [f"--incremental: {what}, the budget is {budget:,}; run without it"]
+        return []
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        names = [column(f"r{place}") for place in range(len(source.released))]
+        cells = exp.select(*names, "n").from_(self.cells).where(sql("n > 0")).order_by(*(n.copy() for n in names))
+        return repeated_rows(cells, source)
+
+    def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+        raise ReleaseError("--incremental: a view shows all rows at any time; there is nothing to add to")
+
+
+# Rows of the last release that are there still, and those of classes which do not hold with all their rows of now.
+_SUMS = ("LEAST(was, is_)", "CASE WHEN holds = 0 THEN was ELSE 0 END")
