@@ -12,12 +12,13 @@ from duckanon.errors import ReleaseError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
+from duckanon.people import people_told
 from duckanon.policy import Policy
 from duckanon.recoding.labels import label_list
+from duckanon.release.audit import audit_release
 from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.release.people import people_of
 from duckanon.result import Result, named_levels
-from duckanon.run import audit_release, people_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, plain
 from duckanon.utility import Lost, lost_utility
@@ -50,7 +51,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         levels=named_levels(census.hierarchies, node) if node is not None else None,
         heights={h.column.name: h.height for h in census.hierarchies},
         rows={"source": census.rows, "released": audited.rows, "suppressed": census.rows - audited.rows},
-        people=people_json(census, audited.people),
+        people=people_told(census.people, audited.people),
         classes=audited.classes,
         constraints=audited.findings,
         privacy=audited.privacy,

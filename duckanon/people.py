@@ -37,6 +37,11 @@ def counted_by(policy: Policy) -> Counted:
     return ROWS if policy.entity is None else PEOPLE
 
 
+def people_told(source: int | None, released: int | None) -> dict[str, int | None] | None:
+    """How many there are, for a result; None where rows are counted."""
+    return None if source is None else {"source": source, "released": released}
+
+
 def gathered(cells: exp.Query, names: list[str]) -> exp.Query:
     """Cells that tell every person apart (names, e, n), with those who are in one cell only gathered into its p."""
     several = exp.select("e", sql("ROW_NUMBER() OVER ()").as_("id")).from_("cells").group_by("e").having("COUNT(*) > 1")

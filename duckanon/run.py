@@ -13,27 +13,27 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, ReleaseError, without_quotes
+from duckanon.errors import DuckanonError, without_quotes
 from duckanon.explain import hollow, risk_before, why
-from duckanon.expressions import column, sql
 from duckanon.lattice import Node
 from duckanon.ledger.book import Book
 from duckanon.log import Watch
 from duckanon.measure import Measurer
+from duckanon.people import people_told
 from duckanon.policy import Policy
-from duckanon.policy.load import LOCAL
 from duckanon.pseudonyms import keyed
 from duckanon.recoding import Found, Recoding, find_recoding
-from duckanon.recoding.increment import Increment, find_increment, previous_rows
-from duckanon.release import Labels, as_they_are, repeated
-from duckanon.release.difference import difference, previous_classes
-from duckanon.release.existing import exists, standing_release
+from duckanon.recoding.increment import find_increment, must_be_addable
+from duckanon.release import Labels, as_they_are
+from duckanon.release.audit import audit_release
+from duckanon.release.difference import difference
 from duckanon.release.people import people_of
+from duckanon.release.previous import Previous, look_back
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import GENERALIZED, Result, step_json
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source, define_source
-from duckanon.verify import Audit, Audited, People, Rows, audit
+from duckanon.verify import Audit, People
 from duckanon.version import VERSION
 
 _LAST_STEP = {"released": "settled", "unchanged": "unchanged", "holds": "holds"}
@@ -59,7 +59,7 @@ def run(
     if if_changed:
         job.book.must_be_kept()
     if incremental:
-        must_have_levels(policy)
+        must_be_addable(policy)
     watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
         result = job.release(replace, dry_run, if_changed)
@@ -88,8 +88,7 @@ class Run:
     watch: Watch
     incremental: bool = False
     mark: str = ""
-    before: exp.Table | None = None  # the classes of the release that stands in the place
-    released: exp.Table | None = None  # its rows, where they are to be added to
+    previous: Previous = field(default_factory=Previous)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -100,7 +99,7 @@ class Run:
         self.target = open_target(self.policy, self.engine, replace, dry_run)
         before = Scratch(self.engine)
         try:
-            self.look_back(before)
+            self.previous = look_back(self.policy, self.engine, before, added_to=self.incremental)
             with keyed(self.policy, self.engine), self.engine.transaction():
                 result = self.execute(dry_run, if_changed)
                 self.scratch.clear()
@@ -117,21 +116,6 @@ class Run:
             with suppress(DuckanonError):  # whatever went wrong before is the error to see
                 before.clear()
         return result
-
-    def look_back(self, scratch: Scratch) -> None:
-        """Read the release that stands in the place. Outside the transaction, which a file that cannot be read would
-        end; and nobody can compare with that, nor with one of other columns."""
-        policy = self.policy
-        compared = policy.release.difference != "ignore" and policy.release.kind != "view"
-        if not exists(policy, self.engine) or not (compared or self.incremental):
-            return
-        try:
-            relation, source = standing_release(policy, scratch)
-            self.before = previous_classes(relation, source, scratch) if compared else None
-            self.released = previous_rows(relation, source, scratch) if self.incremental else None
-        except DuckanonError:
-            if self.incremental:
-                raise
 
     def execute(self, dry_run: bool, if_changed: bool) -> Result:
         policy = self.policy
@@ -172,9 +156,7 @@ class Run:
         measurer = Measurer(self.policy, census)
         if not self.incremental or last is None:
             return find_recoding(self.policy, census, measurer, self.seen, last)
-        if self.released is None:
-            raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
-        return find_increment(self.policy, measurer, last, source, self.released)
+        return find_increment(self.policy, measurer, last, source, self.previous.rows)
 
     def people(self, recoding: Recoding, census: Census, source: BoundSource, released: Relation) -> People | None:
         """Whose the released rows are, where people are counted."""
@@ -184,7 +166,8 @@ class Run:
 
     def difference(self, released: Relation, source: BoundSource) -> str | None:
         """What this release and the one that stands in its place tell together."""
-        return difference(self.policy, self.before, released, source, self.scratch) if self.before else None
+        before = self.previous.classes
+        return difference(self.policy, before, released, source, self.scratch) if before else None
 
     def last_node(self, census: Census) -> Node | None:
         """The node of the last release, where the policy's mode asks for it."""
@@ -239,14 +222,15 @@ class Run:
         if told_apart and policy.release.difference == "refuse":
             reasons.append(f"release.difference: {told_apart}")
             told_apart = None
+        new = {} if recoding.new_rows is None else {"new": recoding.new_rows}
         return self.result(
             "violated" if reasons or not holds else "holds" if dry_run else "released",
             census,
             found,
             levels=recoding.levels,
             classes_by_levels=recoding.classes_by_levels(),
-            rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed} | new_rows(recoding),
-            people=people_json(census, audited.people),
+            rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed} | new,
+            people=people_told(census.people, audited.people),
             classes=audited.classes,
             constraints=audited.findings,
             privacy=audited.privacy,
@@ -268,7 +252,7 @@ class Run:
             found,
             levels=None,
             rows={"source": census.rows, "released": 0, "suppressed": 0},
-            people=people_json(census, 0),
+            people=people_told(census.people, 0),
             classes=0,
             constraints=findings,
             privacy=None,
@@ -293,36 +277,6 @@ class Run:
             effort=found.effort if found else None,
             **known,
         )
-
-
-def must_have_levels(policy: Policy) -> None:
-    """New rows join classes by the levels that all rows share."""
-    if policy.release.kind == "view":
-        raise ReleaseError("--incremental: a view shows all rows at any time; there is nothing to add to")
-    if policy.search.method in LOCAL:
-        what = f"{policy.search.method} has no levels that all rows share"
-        raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")
-
-
-def new_rows(recoding: Recoding) -> dict[str, int]:
-    return {"new": recoding.new} if isinstance(recoding, Increment) else {}
-
-
-def people_json(census: Census, released: int | None) -> dict[str, int | None] | None:
-    return None if census.people is None else {"source": census.people, "released": released}
-
-
-def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:
-    """Measure the released relation against the policy; t against the source's distribution."""
-    audited = []
-    for values in census.sensitive:
-        counts = exp.select("value", sql("rows").as_("n")).from_(values.table)
-        shown = column("value").as_(values.column.name, quoted=True)
-        distribution = exp.select(shown).from_(repeated(counts).subquery("copies"))
-        view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
-        audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
-    qi = [h.column.name for h in census.hierarchies]
-    return audit(policy.k, Rows(released, qi, scratch), audited, people)
 
 
 def _told(result: Result) -> dict[str, Any]:

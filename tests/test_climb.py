@@ -19,7 +19,7 @@ from duckanon.local import Placement
 from duckanon.local.climb import climb
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
-from duckanon.run import audit_release
+from duckanon.release.audit import audit_release
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
 from tests import metrics_reference as metrics

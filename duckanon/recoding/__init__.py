@@ -25,6 +25,7 @@ class Recoding(Protocol):
 
     rows: int  # released
     classes: int
+    new_rows: int | None  # of these, not in the last release; None: all is released anew
 
     @property
     def levels(self) -> dict[str, int] | None:

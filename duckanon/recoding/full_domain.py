@@ -27,6 +27,7 @@ class FullDomain:
         self.census: Census = measurer.census
         self.node = measured.node
         self.rows, self.classes = measured.released_rows, measured.released_classes
+        self.new_rows: int | None = None
 
     @property
     def levels(self) -> dict[str, int]:

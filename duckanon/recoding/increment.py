@@ -7,32 +7,40 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from duckanon.engine import Relation
 from duckanon.errors import ReleaseError
 from duckanon.expressions import column, same, sql, text_of
 from duckanon.lattice import Node
 from duckanon.measure import Measurement, Measurer
 from duckanon.policy import Policy
+from duckanon.policy.load import LOCAL
 from duckanon.recoding import Found
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.release import Labels, labelled_cells, repeated_rows
 from duckanon.release.view import Keeper
-from duckanon.scratch import Scratch
 from duckanon.search import Step
 from duckanon.source import BoundSource
 from duckanon.survey import Survey
 
-
-def previous_rows(relation: Relation, source: BoundSource, scratch: Scratch) -> exp.Table:
-    """The rows of the release that stands, by text (t0 …, n): a file does not tell a number from a label."""
-    texts = [text_of(column(name)) for name in source.released]
-    query = exp.select(*(text.as_(f"t{place}") for place, text in enumerate(texts)), sql("COUNT(*)").as_("n"))
-    query = query.from_(relation.table).group_by(*(text.copy() for text in texts))
-    return scratch.table("previous_rows", query, "the rows of the last release")
+_NO_VIEW = "--incremental: a view shows all rows at any time; there is nothing to add to"
+# Rows of the last release that are there still, and those of classes which do not hold with all their rows of now.
+_SUMS = ("LEAST(was, is_)", "CASE WHEN holds = 0 THEN was ELSE 0 END")
 
 
-def find_increment(policy: Policy, measurer: Measurer, last: Node, source: BoundSource, before: exp.Table) -> Found:
-    """The last release and, at its levels, the new rows of every class that holds with them."""
+def must_be_addable(policy: Policy) -> None:
+    """New rows join classes by the levels that all rows share."""
+    if policy.release.kind == "view":
+        raise ReleaseError(_NO_VIEW)
+    if policy.search.method in LOCAL:
+        what = f"{policy.search.method} has no levels that all rows share"
+        raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")
+
+
+def find_increment(
+    policy: Policy, measurer: Measurer, last: Node, source: BoundSource, before: exp.Table | None
+) -> Found:
+    """The last release, whose rows are `before`, and at its levels the new rows of every class that holds with them."""
+    if before is None:
+        raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
     (bottom,) = Survey(measurer).measure([(0,) * len(last)])
     increment = Increment(policy, measurer, measurer.measure(last), source, before)
     reasons = tuple(increment.reasons())
@@ -52,8 +60,8 @@ class Increment(FullDomain):
         self._count(before)
 
     def _joined(self, source: BoundSource, before: exp.Table) -> exp.Table:
-        """Every cell of the source at the node as it is shown (r0 …), with its keys, how many rows there are of it (is_),
-        were released (was) and will be (n), and whether its class holds."""
+        """Every cell of the source at the node as it is shown (r0 …), with its keys, how many rows there are of it
+        (is_), were released (was) and will be (n), and whether its class holds."""
         census, keys = self.census, self.census.keys(self.node)
         columns = [column(name, "c") for name in (*keys, *census.others)]
         holds = sql("MAX(CASE WHEN g.x IS NULL THEN 0 ELSE 1 END)").as_("holds")
@@ -86,7 +94,7 @@ class Increment(FullDomain):
         sizes = exp.select("COUNT(*)", sql("COALESCE(SUM(x), 0)"), sql("COALESCE(SUM(x * x), 0)"))
         ((classes, rows, squares),) = engine.fetch(sizes.from_(self.good))
         self.rows, self.classes = int(rows), classes
-        self.new = self.rows - int(previous)
+        self.new_rows: int | None = self.rows - int(previous)
         self.measured = replace(
             self.measured,
             failing_rows=self.measured.rows - self.rows,
@@ -121,8 +129,4 @@ class Increment(FullDomain):
         return repeated_rows(cells, source)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-        raise ReleaseError("--incremental: a view shows all rows at any time; there is nothing to add to")
-
-
-# Rows of the last release that are there still, and those of classes which do not hold with all their rows of now.
-_SUMS = ("LEAST(was, is_)", "CASE WHEN holds = 0 THEN was ELSE 0 END")
+        raise ReleaseError(_NO_VIEW)

@@ -36,6 +36,7 @@ class LocalRecoding:
         figures = exp.select("COUNT(*)", *map(sql, _FIGURES)).from_(self._classes().subquery("classes"))
         ((self.classes, rows, squares),) = self.census.engine.fetch(figures, "the classes that are released")
         self.rows, self.squares = int(rows), int(squares)
+        self.new_rows: int | None = None
 
     @property
     def levels(self) -> None:

@@ -11,17 +11,12 @@ from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
 
 
-def previous_classes(relation: Relation, source: BoundSource, scratch: Scratch) -> exp.Table:
-    """The classes of the release that stands, and their sizes."""
-    return scratch.table("previous", _classes(relation, source), "the classes of the last release")
-
-
 def difference(
-    policy: Policy, before: exp.Table, released: Relation, source: BoundSource, scratch: Scratch
+    policy: Policy, before: exp.Expr, released: Relation, source: BoundSource, scratch: Scratch
 ) -> str | None:
     """What is to be said of the classes whose size changed by fewer than k rows: those rows are not hidden among k."""
     keys = _keys(source)
-    after = _classes(released, source)
+    after = classes_by_text(released, source)
     changed = (
         exp.select(sql("ABS(COALESCE(a.x, 0) - COALESCE(b.x, 0))").as_("rows"))
         .from_(exp.alias_(before, "b", table=True))
@@ -43,7 +38,7 @@ def _keys(source: BoundSource) -> list[str]:
     return [f"g{place}" for place in range(len(source.quasi_identifiers))]
 
 
-def _classes(relation: Relation, source: BoundSource) -> exp.Select:
+def classes_by_text(relation: Relation, source: BoundSource) -> exp.Select:
     """By text: a column may be a number in one release and a range in the other."""
     labels = [text_of(column(c.name)) for _, c in source.quasi_identifiers]
     named = [label.as_(key) for label, key in zip(labels, _keys(source), strict=True)]

@@ -10,7 +10,7 @@ from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.release.folder import bound_release
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource, bind_source
+from duckanon.source import BoundSource
 
 
 def exists(policy: Policy, engine: Engine) -> bool:
@@ -18,14 +18,6 @@ def exists(policy: Policy, engine: Engine) -> bool:
     if policy.release.kind in ("table", "view"):
         return engine.find(policy.release.to) is not None
     return (policy.folder / policy.release.to).exists()
-
-
-def standing_release(policy: Policy, scratch: Scratch) -> tuple[Relation, BoundSource]:
-    """The release that stands in the policy's place, if it has the policy's columns, and the source that it is of."""
-    source = bind_source(policy, scratch)
-    relation = existing_release(policy, source, scratch)
-    must_have_its_columns(policy, relation, source, scratch.engine)
-    return relation, source
 
 
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:

@@ -1,0 +1,123 @@
+"""The hierarchy of a quasi-identifier, out of the policy file."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from duckanon import resources
+from duckanon.engine.names import folded
+from duckanon.policy import Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask
+from duckanon.policy.reader import Section, is_number, one_of, shown, text, texts, whole
+
+# Which calendar unit nests in which: a week lies in no month.
+NESTS_IN = {
+    "day": ("week", "month", "quarter", "year", "decade", "century"),
+    "week": (),
+    "month": ("quarter", "year", "decade", "century"),
+    "quarter": ("year", "decade", "century"),
+    "year": ("decade", "century"),
+    "decade": ("century",),
+    "century": (),
+}
+
+
+def read_hierarchy(section: Section, folder: Path) -> HierarchySpec:
+    given = section.get("hierarchy", _path_or_table)
+    if given is None:
+        return Flat()
+    if isinstance(given, str):
+        return MappingFile(folder / given)
+    spec = Section(given, section.key("hierarchy"), section.faults)
+    kinds = {"intervals": _intervals, "mask": _mask, "dates": _dates, "table": _mapping_table, "builtin": _builtin}
+    found = [kind for kind in kinds if kind in given]
+    spec.known.extend(kinds)
+    hierarchy: HierarchySpec = Flat()
+    if len(found) == 1:
+        hierarchy = kinds[found[0]](spec)
+    else:
+        what = f"must have exactly one of {', '.join(kinds)}; found {', '.join(found) or 'none'}"
+        section.fault("hierarchy", what)
+    spec.finish()
+    return hierarchy
+
+
+def _intervals(spec: Section) -> HierarchySpec:
+    widths = spec.get("intervals", _widths, [])
+    origin = Decimal(spec.get("origin", _origin, 0))
+    return Intervals(tuple(Decimal(width) for width in widths), origin)
+
+
+def _mask(spec: Section) -> HierarchySpec:
+    return Mask(tuple(spec.get("mask", _kept, [])))
+
+
+def _dates(spec: Section) -> HierarchySpec:
+    return Dates(tuple(spec.get("dates", _units, [])))
+
+
+def _mapping_table(spec: Section) -> HierarchySpec:
+    table = spec.get("table", text, "")
+    columns = spec.get("columns", texts, [], required='name the columns, finest first: columns = ["city", "region"]')
+    if spec.data.get("columns") == []:
+        spec.fault("columns", "is empty", "name the columns, finest first")
+    if len({folded(c) for c in columns}) < len(columns):
+        spec.fault("columns", "names a column twice")
+    return MappingTable(table, tuple(columns))
+
+
+def _builtin(spec: Section) -> HierarchySpec:
+    known = resources.builtin_hierarchies()
+    return MappingFile(known.get(spec.get("builtin", one_of(*known), ""), Path()))
+
+
+def _path_or_table(value: Any) -> str | None:
+    if isinstance(value, str) and value.strip():
+        return None
+    return None if isinstance(value, dict) else "must be a file's path or a table such as { intervals = [5, 10] }"
+
+
+def _widths(value: Any) -> str | None:
+    if not isinstance(value, list) or not value or not all(is_number(width) and width > 0 for width in value):
+        return "must be a list of widths above 0"
+    if not all(_handy(width) for width in value):
+        return "has a width of 1e15 or more, or with more than 9 decimals"
+    for narrow, wide in pairwise(value):
+        if wide <= narrow or Decimal(wide) % Decimal(narrow) != 0:
+            return (
+                f"has intervals that do not nest: {shown(wide)} is not a larger multiple of {shown(narrow)}; "
+                "each width must be a multiple of the one before"
+            )
+    return None
+
+
+def _handy(value: Any) -> bool:
+    """A number that intervals can count with exactly."""
+    exponent = Decimal(value).normalize().as_tuple().exponent
+    return abs(value) < 10**15 and isinstance(exponent, int) and exponent >= -9
+
+
+def _origin(value: Any) -> str | None:
+    if is_number(value) and _handy(value):
+        return None
+    return "must be a number below 1e15 with at most 9 decimals"
+
+
+def _kept(value: Any) -> str | None:
+    whole_numbers = (
+        isinstance(value, list) and value and all(whole(0)(kept) is None and kept <= 10_000 for kept in value)
+    )
+    if not whole_numbers or any(b >= a for a, b in pairwise(value)):
+        return "must be a falling list of how many characters each level keeps, such as [4, 3, 0]"
+    return None
+
+
+def _units(value: Any) -> str | None:
+    if not isinstance(value, list) or not value or any(unit not in NESTS_IN for unit in value):
+        return f"must be a list of units out of {', '.join(NESTS_IN)}"
+    for fine, coarse in pairwise(value):
+        if coarse not in NESTS_IN[fine]:
+            return f"has units that do not nest: a {fine} does not lie in one {coarse}"
+    return None

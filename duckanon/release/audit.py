@@ -1,0 +1,26 @@
+"""A release measured against its policy, whoever made it."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from duckanon.census import Census
+from duckanon.engine import Relation
+from duckanon.expressions import column, sql
+from duckanon.policy import Policy
+from duckanon.release import repeated
+from duckanon.scratch import Scratch
+from duckanon.verify import Audit, Audited, People, Rows, audit
+
+
+def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:
+    """Measure the released relation against the policy; t against the source's distribution."""
+    audited = []
+    for values in census.sensitive:
+        counts = exp.select("value", sql("rows").as_("n")).from_(values.table)
+        shown = column("value").as_(values.column.name, quoted=True)
+        distribution = exp.select(shown).from_(repeated(counts).subquery("copies"))
+        view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
+        audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
+    qi = [h.column.name for h in census.hierarchies]
+    return audit(policy.k, Rows(released, qi, scratch), audited, people)
