@@ -91,13 +91,22 @@ def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Res
 
 
 def metrics(
-    db: Any, source: str, *, qi: str | Sequence[str], sensitive: str | Sequence[str] = (), k: int = 5
+    db: Any,
+    source: str,
+    *,
+    qi: str | Sequence[str],
+    sensitive: str | Sequence[str] = (),
+    k: int = 5,
+    entity: str | None = None,
 ) -> pandas.DataFrame:
-    """Privacy metrics of a table, view or file: one row per metric, and per value where it belongs to one."""
+    """Privacy metrics of a table, view or file: one row per metric, and per value where it belongs to one.
+
+    `entity` names the column of the people, where one may have several rows: then these are counted.
+    """
     asked = [qi] if isinstance(qi, str) else list(qi)
     columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     with _engine(db) as engine:
-        return _measure(engine, source, asked, columns, k).as_frame()
+        return _measure(engine, source, asked, columns, k, entity).as_frame()
 
 
 def history(db: Any, policy: Policy | str | None = None) -> pandas.DataFrame:

@@ -134,6 +134,7 @@ def parser() -> argparse.ArgumentParser:
     )
     metrics.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the table")
     _question_arguments(metrics)
+    metrics.add_argument("--entity", metavar="E", help="the column that names the people, if one may have several rows")
     metrics.add_argument("--k", type=_at_least_one, default=5, help="the least class size for rows at risk (default 5)")
     metrics.add_argument("--json", action="store_true", help="print one JSON document")
     install = _add(

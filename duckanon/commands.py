@@ -122,7 +122,7 @@ def metrics(options: argparse.Namespace) -> int:
     from duckanon.metrics import measure, metrics_text, open_source
 
     with open_source(options.source, options.db) as engine:
-        found = measure(engine, options.source, options.qi, options.sensitive, options.k)
+        found = measure(engine, options.source, options.qi, options.sensitive, options.k, options.entity)
     say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
     return GOOD
 

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlglot import exp
+
 from duckanon.engine import Column, Engine, Relation
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import column, sql
 from duckanon.policy import Sensitive
 from duckanon.result import plain_figures
 from duckanon.scratch import Scratch
-from duckanon.verify import Audit, Audited, Rows, audit
+from duckanon.verify import Audit, Audited, People, Rows, audit
 
 if TYPE_CHECKING:
     import pandas
@@ -37,6 +40,7 @@ class Metrics:
                 "source": self.source,
                 "quasi_identifiers": list(self.qi),
                 "rows": self.audit.rows,
+                **({} if self.audit.people is None else {"people": self.audit.people}),
                 "classes": self.audit.classes,
                 "privacy": self.audit.privacy,
                 "class_sizes": [
@@ -59,11 +63,12 @@ class Metrics:
             ("rows", None, None, self.audit.rows),
             ("classes", None, None, self.audit.classes),
         ]
+        rows += [] if self.audit.people is None else [("people", None, None, self.audit.people)]
         rows += [(name, None, None, figure) for name, figure in privacy.items() if name != "sensitive"]
-        for column, figures in privacy["sensitive"].items():
-            rows += [(name, column, None, figure) for name, figure in figures.items() if name != "values"]
+        for sensitive, figures in privacy["sensitive"].items():
+            rows += [(name, sensitive, None, figure) for name, figure in figures.items() if name != "values"]
             for value, measured in figures["values"].items():
-                rows += [(name, column, value, figure) for name, figure in measured.items()]
+                rows += [(name, sensitive, value, figure) for name, figure in measured.items()]
         return rows
 
 
@@ -79,8 +84,10 @@ def open_source(source: str, database: Path | None) -> DuckDB:
     return DuckDB.open(database, writable=False)
 
 
-def measure(engine: Engine, source: str, qi: list[str], sensitive: list[str], k: int) -> Metrics:
-    """Ask the macros all that they know of a table, view or file."""
+def measure(
+    engine: Engine, source: str, qi: list[str], sensitive: list[str], k: int, entity: str | None = None
+) -> Metrics:
+    """Ask the macros all that they know of a table, view or file; by people, where `entity` names them."""
     scratch = Scratch(engine)
     try:
         relation = _relation(source, scratch)
@@ -88,8 +95,9 @@ def measure(engine: Engine, source: str, qi: list[str], sensitive: list[str], k:
         asked = _known(qi, "qi", columns)
         protected = _known(sensitive, "sensitive", columns)
         _apart(asked, protected)
-        parts = [Audited(Sensitive(name), name, False, relation) for name in protected]
-        found = audit(k, Rows(relation, asked, scratch), parts)
+        people = _people(relation, asked, entity, columns, scratch)
+        parts = [Audited(Sensitive(name), name, False, _reference(name, relation, people)) for name in protected]
+        found = audit(k, Rows(relation, asked, scratch), parts, people)
     finally:
         scratch.clear()
     return Metrics(source, tuple(asked), k, found)
@@ -117,6 +125,26 @@ def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
     return list(dict.fromkeys(spelled[folded(name)] for name in names))
 
 
+def _people(
+    relation: Relation, qi: list[str], entity: str | None, columns: list[Column], scratch: Scratch
+) -> People | None:
+    if entity is None:
+        return None
+    (name,) = _known([entity], "entity", columns)
+    if name in qi:
+        raise PolicyError([Fault("entity", f"'{name}' is a quasi-identifier too")])
+    nobody = exp.select("COUNT(*)").from_(relation.table).where(sql(":e IS NULL", e=column(name)))
+    ((rows,),) = scratch.engine.fetch(nobody)
+    if rows:
+        raise PolicyError([Fault("entity", f"'{name}' is NULL in {rows:,} rows: nobody knows whose they are")])
+    return People(relation, qi, scratch, name)
+
+
+def _reference(sensitive: str, relation: Relation, people: People | None) -> Relation:
+    """The distribution that t is measured against: of the rows, or of the people who have each value."""
+    return people.once(sensitive) if people else relation
+
+
 def _apart(qi: list[str], sensitive: list[str]) -> None:
     both = [name for name in sensitive if name in qi]
     if not qi:
@@ -129,23 +157,26 @@ def metrics_text(found: Metrics) -> str:
     """The metrics in a screenful, with the class sizes as a chart."""
     privacy = found.audit.privacy
     average = found.audit.rows / found.audit.classes if found.audit.classes else 0
+    who = "rows" if found.audit.people is None else "people"
+    at_risk = f"{who} at risk"
     lines = [
         f"{found.source}: {found.audit.rows:,} rows in {found.audit.classes:,} classes of {', '.join(found.qi)}",
         "",
+        *([] if found.audit.people is None else [f"  people         {found.audit.people:,}, who are counted"]),
         f"  k              {_figure(privacy['k'])}, {average:,.1f} rows on average",
         f"  highest risk   {_share(privacy['highest_risk'])}",
         f"  average risk   {_share(privacy['average_risk'])}",
-        f"  rows at risk   {privacy['rows_at_risk']:,} in classes below {found.k}, {privacy['unique_rows']:,} alone",
+        f"  {at_risk:<14} {privacy['rows_at_risk']:,} in classes below {found.k}, {privacy['unique_rows']:,} alone",
         "",
-        *_chart(found.audit.sizes),
+        *_chart(found.audit.sizes, who),
     ]
-    for column, figures in privacy["sensitive"].items():
-        lines += ["", *_column(column, figures)]
+    for name, figures in privacy["sensitive"].items():
+        lines += ["", *_column(name, figures, who)]
     return "\n".join(lines)
 
 
-def _chart(sizes: tuple[tuple[int, int], ...]) -> list[str]:
-    """Rows by the size of their class, in ranges that double."""
+def _chart(sizes: tuple[tuple[int, int], ...], who: str) -> list[str]:
+    """Rows (or people) by the size of their class, in ranges that double."""
     bins: dict[int, int] = {}
     for size, classes in sizes:
         start = 1 << (size.bit_length() - 1)
@@ -154,24 +185,24 @@ def _chart(sizes: tuple[tuple[int, int], ...]) -> list[str]:
         starts = sorted(bins)
         bins[starts[_BARS - 1]] = sum(bins.pop(start) for start in starts[_BARS - 1 :])
     most = max(bins.values(), default=1)
-    lines = ["  class size      rows"]
+    lines = [f"  class size  {who:>8}"]
     for start, rows in sorted(bins.items()):
         label = str(start) if start == 1 else f"{start}–{2 * start - 1}"
         lines.append(f"  {label:<11} {rows:>9,} {'█' * max(1, round(_WIDTH * rows / most))}")
     return lines
 
 
-def _column(column: str, figures: dict[str, Any]) -> list[str]:
+def _column(name: str, figures: dict[str, Any], who: str) -> list[str]:
     lines = [
-        f"  {column}: distinct l {_figure(figures['distinct_l'])}, entropy l {_figure(figures['entropy_l'])}, "
-        f"t {_figure(figures['t'])}, {figures['homogeneous_rows']:,} rows in classes of one value",
+        f"  {name}: distinct l {_figure(figures['distinct_l'])}, entropy l {_figure(figures['entropy_l'])}, "
+        f"t {_figure(figures['t'])}, {figures['homogeneous_rows']:,} {who} in classes of one value",
     ]
     values = figures["values"]
     width = max((len(value) for value in values), default=5)
-    lines.append(f"    {'value':<{width}} {'rows':>9} {'alpha':>8} {'ALP':>8} {'DIF':>8}")
+    lines.append(f"    {'value':<{width}} {who:>9} {'alpha':>8} {'ALP':>8} {'DIF':>8}")
     shown = list(values.items())[:20]
     for value, measured in shown:
-        leaks = " ".join(f"{_figure(measured[name]):>8}" for name in ("alpha", "alp", "dif"))
+        leaks = " ".join(f"{_figure(measured[leak]):>8}" for leak in ("alpha", "alp", "dif"))
         lines.append(f"    {value:<{width}} {measured['rows']:>9,} {leaks}")
     more = len(values) - len(shown) + figures.get("values_omitted", 0)
     return [*lines, f"    … and {more:,} more values"] if more else lines

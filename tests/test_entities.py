@@ -105,6 +105,12 @@ def people_with(rows: Class) -> dict[str, int]:
     return {value: len({p for p, d in rows if d == value}) for value in {d for _, d in rows if d is not None}}
 
 
+def shares(rows: Class) -> dict[str, float]:
+    """Of all that people have, how much is each value."""
+    having = people_with(rows)
+    return {value: y / sum(having.values()) for value, y in having.items()}
+
+
 def figures(rows: Class) -> Figures:
     people, having = len({p for p, _ in rows}), people_with(rows)
     if not having:
@@ -369,6 +375,44 @@ def test_identifiers_that_repeat_get_a_word(db: duckdb.DuckDBPyConnection) -> No
     assert not any("repeats" in warning for warning in duckanon.run(wanted, db).warnings)
     db.execute("UPDATE visits SET patient = NULL")
     assert not any("repeats" in warning for warning in duckanon.run(wanted, db).warnings)
+
+
+# -- metrics without a policy ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_metrics_by_people(db: duckdb.DuckDBPyConnection, seed: int) -> None:
+    rows = visits(seed + 40)
+    load(db, rows)
+    db.execute("CREATE VIEW shown AS SELECT patient, age // 10 AS decade, zip[1:1] AS area, disease FROM visits")
+    frame = duckanon.metrics(db, "shown", qi=["decade", "area"], sensitive="disease", entity="Patient")
+    of_table = frame[frame.value.isna()].fillna({"column": ""})
+    found = {(row.metric, row.column): row.measured for row in of_table.itertuples()}
+    classes = list(at_levels(rows, 2, 2).values())
+    assert found["people", ""] == 60
+    assert found["rows", ""] == len(rows)
+    assert found["k", ""] == min(figures(c).people for c in classes)
+    assert found["distinct_l", "disease"] == min(figures(c).distinct_l for c in classes)
+    everybody = people_with([(p, d) for p, _, _, d in rows])
+    far = []
+    for rows_of_class in classes:
+        having = people_with(rows_of_class)
+        shares = {
+            v: having.get(v, 0) / (sum(having.values()) or 1) - n / sum(everybody.values())
+            for v, n in everybody.items()
+        }
+        far.append(sum(map(abs, shares.values())) / 2 if having else 0)
+    assert found["t", "disease"] == pytest.approx(max(far))
+
+
+def test_metrics_of_nobody(db: duckdb.DuckDBPyConnection) -> None:
+    load(db, visits(1))
+    for entity, message in {"zip": "quasi-identifier too", "who": "there is no column 'who'"}.items():
+        with pytest.raises(PolicyError, match=message):
+            duckanon.metrics(db, "visits", qi="zip", entity=entity)
+    db.execute("UPDATE visits SET patient = NULL WHERE age < 25")
+    with pytest.raises(PolicyError, match="nobody knows whose they are"):
+        duckanon.metrics(db, "visits", qi="zip", entity="patient")
 
 
 # -- the macros -----------------------------------------------------------------------------------

@@ -95,7 +95,6 @@ def test_rows_that_two_releases_tell_apart_are_counted(people: Folder, duckanon:
 
 def test_a_class_that_grew_by_k_is_not_told_apart(people: Folder, duckanon: Command) -> None:
     released(duckanon, people, policy("fixed"))
-    people.sql(
-        "INSERT INTO people SELECT 'new ' || i, age, zip, sex, 'flu' FROM people, range(3) AS r (i) WHERE name = 'person 7'"
-    )
+    new = "SELECT 'new ' || i, age, zip, sex, 'flu' FROM people, range(3) AS r (i) WHERE name = 'person 7'"
+    people.sql(f"INSERT INTO people {new}")
     assert released(duckanon, people, policy("fixed", difference="refuse"))["warnings"] == []

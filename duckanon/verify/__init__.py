@@ -30,7 +30,7 @@ class Audit:
     classes: int
     findings: tuple[Finding, ...]
     privacy: dict[str, Any]
-    sizes: tuple[tuple[int, int], ...]  # class size, classes of that size
+    sizes: tuple[tuple[int, int], ...]  # class size in what is counted, classes of that size
     people: int | None = None  # where these are counted
 
     @property
@@ -72,7 +72,7 @@ def audit(k: int, released: Rows, sensitive: list[Audited], people: People | Non
         "sensitive": figures,
     }
     present = people.everybody() if people else None
-    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(sizes)), present)
+    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(counted)), present)
 
 
 def _sensitive(part: Audited, index: int, asked: Rows) -> tuple[dict[str, Any], list[Finding]]:

@@ -84,7 +84,7 @@ class People(Rows):
         self.entity = entity
 
     def sizes(self) -> list[tuple[int, int]]:
-        return self._distinct().sizes()
+        return self._counted(self.qi).sizes()
 
     def everybody(self) -> int:
         """How many people there are."""
@@ -105,13 +105,15 @@ class People(Rows):
         return exp.select("value", column("people").as_("row_count"), "alp", "highest_lp", "dif").from_(table)
 
     def values_of(self, sensitive: str) -> Rows:
-        return self._distinct(sensitive)
+        return self._counted([*self.qi, sensitive])
 
-    def _distinct(self, *sensitive: str) -> Rows:
-        """One row for each person of a class, or for each value that a person of a class has."""
-        names = [column(name) for name in (*self.qi, *sensitive, self.entity)]
-        query = exp.select(*names).distinct().from_(self.relation.table)
-        return Rows(self._view(query, "verify: every person once"), self.qi, self.scratch)
+    def _counted(self, names: list[str]) -> Rows:
+        return Rows(self.once(*names), self.qi, self.scratch)
+
+    def once(self, *names: str) -> Relation:
+        """One row for each combination of these columns that a person has."""
+        query = exp.select(*map(column, (*names, self.entity))).distinct().from_(self.relation.table)
+        return self._view(query, "verify: every person once")
 
     def _person(self) -> list[exp.Expr]:
         return [column(self.entity).as_("person")]
