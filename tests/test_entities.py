@@ -393,15 +393,8 @@ def test_metrics_by_people(db: duckdb.DuckDBPyConnection, seed: int) -> None:
     assert found["rows", ""] == len(rows)
     assert found["k", ""] == min(figures(c).people for c in classes)
     assert found["distinct_l", "disease"] == min(figures(c).distinct_l for c in classes)
-    everybody = people_with([(p, d) for p, _, _, d in rows])
-    far = []
-    for rows_of_class in classes:
-        having = people_with(rows_of_class)
-        shares = {
-            v: having.get(v, 0) / (sum(having.values()) or 1) - n / sum(everybody.values())
-            for v, n in everybody.items()
-        }
-        far.append(sum(map(abs, shares.values())) / 2 if having else 0)
+    everybody = shares([(p, d) for p, _, _, d in rows])
+    far = [sum(abs(shares(c).get(v, 0) - share) for v, share in everybody.items()) / 2 for c in classes if shares(c)]
     assert found["t", "disease"] == pytest.approx(max(far))
 
 
