@@ -32,14 +32,15 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
     try:
         source = bind_source(policy, scratch)
         census = take_census(policy, source, scratch)
-        node: Node | None = (0,) * len(census.hierarchies)
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source, engine)
             node = _levels(census, relation)
+            people = _people_of_release(census, node, source, relation, scratch)
         else:
-            relation = _source_as_released(source, scratch)
-        people = _people(census, node, source, relation, scratch)
+            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
+            qi = [h.column.name for h in census.hierarchies]
+            people = People(relation, qi, scratch, source.entity.name) if source.entity else None
         audited = audit_release(policy, relation, census, people, scratch)
         utility = _utility(policy, census, node, audited, relation, scratch)
     finally:
@@ -62,15 +63,16 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
 
 
 def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
-    """The source with its sensitive columns as a release would show them."""
+    """The source with its sensitive columns as a release would show them, and whose its rows are."""
     values = {c.name: plain(c) for _, c in source.quasi_identifiers} | {c.name: plain(c) for c in source.keep}
     values |= {c.name: released_value(wanted, plain(c)) for wanted, c in source.sensitive}
-    shown = [values[name].as_(name, quoted=True) for name in source.released]
+    values |= {source.entity.name: plain(source.entity)} if source.entity else {}
+    shown = [value.as_(name, quoted=True) for name, value in values.items()]
     view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
     return Relation((view.name,), "view")
 
 
-def _people(
+def _people_of_release(
     census: Census, node: Node | None, source: BoundSource, relation: Relation, scratch: Scratch
 ) -> People | None:
     if source.entity is None:

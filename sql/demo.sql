@@ -27,14 +27,16 @@ drawn AS (
         ('0x' || substr(md5(id || 'ward'), 1, 8))::BIGINT / 4294967296.0 AS ward,
         ('0x' || substr(md5(id || 'diagnosis'), 1, 8))::BIGINT / 4294967296.0 AS diagnosis,
         ('0x' || substr(md5(id || 'first'), 1, 8))::BIGINT / 4294967296.0 AS first_name,
-        ('0x' || substr(md5(id || 'last'), 1, 8))::BIGINT / 4294967296.0 AS last_name,
         ('0x' || substr(md5(id || 'ssn'), 1, 8))::BIGINT AS ssn
     FROM people
 )
 SELECT
+    -- Nobody has the name of another: three syllables, each out of 25, are enough for 15,625 people.
     ['Ada', 'Ben', 'Chen', 'Dora', 'Emil', 'Fatima', 'Grace', 'Hugo', 'Ines', 'Jonas'][1 + floor(first_name * 10)::INTEGER]
         || ' '
-        || ['Adams', 'Brown', 'Costa', 'Dubois', 'Evans', 'Fischer', 'Garcia', 'Haddad', 'Ito', 'Jones'][1 + floor(last_name * 10)::INTEGER]
+        || substr('BCDGK', 1 + id // 5 % 5, 1) || substr('aeiou', 1 + id % 5, 1)
+        || substr('lmnrs', 1 + id // 125 % 5, 1) || substr('aeiou', 1 + id // 25 % 5, 1)
+        || substr('lmnrs', 1 + id // 3125 % 5, 1) || substr('aeiou', 1 + id // 625 % 5, 1)
         AS name,
     lpad((ssn % 1000000000)::VARCHAR, 9, '0') AS ssn,
     (18 + floor(74 * pow(age, 1.3)))::INTEGER AS age,

@@ -256,6 +256,22 @@ def test_search_and_verification_agree(db: duckdb.DuckDBPyConnection, seed: int,
         assert duckanon.run(policy(sensitive=asked, method=method), db).status == "released"
 
 
+@pytest.mark.parametrize("unmapped", ["suppress", "top"])
+def test_values_that_a_hierarchy_does_not_know(tmp_path: Path, unmapped: str) -> None:
+    (tmp_path / "zip.csv").write_text("100,1,*\n101,1,*\n110,1,*\n200,2,*\n201,2,*\n", encoding="utf-8")
+    text = POLICY.replace("{{ mask = [2, 1, 0] }}", '"zip.csv"').replace(
+        "entity =", f'unmapped = "{unmapped}"\nentity ='
+    )
+    usual = {"k": 3, "suppression": 0.6, "sensitive": "l = 2", "columns": "", "method": "optimal"}
+    wanted = Policy.parse(text.format(**usual, kind="parquet", to="out.parquet"), tmp_path)
+    with duckdb.connect() as db:
+        load(db, visits(2))
+        assert duckanon.check(wanted, db).status == "violated"
+        result = duckanon.run(wanted, db)
+        assert result.status == "released"
+        assert duckanon.check(wanted, db, release=True).people == result.people
+
+
 def test_levels_of_values(db: duckdb.DuckDBPyConnection) -> None:
     levels = 'levels = { 1 = ["HIV", "ulcer"], 2 = ["flu", "cold"] }\nlevel_l = 2\nlevel_alpha = { 1 = 0.9 }'
     load(db, [row for row in visits(3) if row[3] is not None])
