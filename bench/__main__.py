@@ -17,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from bench import growth, macros, memory, peers, search, whole
+from bench import exports, growth, macros, memory, peers, search, whole
 from bench.figures import Figure, Setting, summary
 
 PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
@@ -25,6 +25,7 @@ PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "hard": search.of_hard_cases,
     "whole": whole.against_the_floor,
     "cold": whole.cold,
+    "exports": exports.against_a_copy,
     "rows": growth.with_rows,
     "columns": growth.with_columns,
     "values": growth.with_values,

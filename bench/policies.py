@@ -18,6 +18,8 @@ class Wanted:
     suppression: float = 0.02
     time_limit: float | None = None
     kind: str = "parquet"
+    partition_by: str | None = None
+    entity: str | None = None
 
     def by(self, method: str) -> Wanted:
         return replace(self, method=method)
@@ -25,8 +27,10 @@ class Wanted:
 
 def policy(data: Data, folder: Path, wanted: Wanted) -> Path:
     """A policy that releases the quasi-identifiers and the occupation of `data` to a file in the folder."""
-    path = folder / f"{data.file.stem}_{len(data.names)}_{wanted.method}.toml"
-    path.write_text(written(data, wanted, path.with_suffix(f".{wanted.kind}").name), encoding="utf-8")
+    counted = "_people" if wanted.entity else ""
+    path = folder / f"{data.file.stem}_{len(data.names)}_{wanted.method}{counted}.toml"
+    to = path.with_suffix("" if wanted.partition_by else f".{wanted.kind}").name
+    path.write_text(written(data, wanted, to), encoding="utf-8")
     return path
 
 
@@ -34,15 +38,22 @@ def written(data: Data, wanted: Wanted, to: str = "released.parquet") -> str:
     limit = f"time_limit = {wanted.time_limit}" if wanted.time_limit else ""
     lines = [
         'name = "bench"',
-        f"[source]\nfile = {json.dumps(str(data.file.absolute()))}",
+        f"[source]\n{_source(data)}",
         f"[privacy]\nk = {wanted.k}\nsuppression = {wanted.suppression}",
+        f"entity = {json.dumps(wanted.entity)}" if wanted.entity else "",
         f"[search]\nmethod = {json.dumps(wanted.method)}\n{limit}",
         f"[release]\nkind = {json.dumps(wanted.kind)}\nto = {json.dumps(to)}",
+        f"partition_by = {json.dumps([wanted.partition_by])}" if wanted.partition_by else "",
         f"[columns]\nidentifiers = {json.dumps(data.others)}",
         f"[sensitive.{SENSITIVE}]",
         *(_section(name, hierarchy) for name, hierarchy in data.hierarchies.items()),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _source(data: Data) -> str:
+    file = json.dumps(str(data.file.absolute()))
+    return f'table = "people"\ndatabase = {file}' if data.file.suffix == ".duckdb" else f"file = {file}"
 
 
 def _section(name: str, hierarchy: str | None) -> str:
