@@ -185,7 +185,7 @@ def _chart(sizes: tuple[tuple[int, int], ...], who: str) -> list[str]:
         starts = sorted(bins)
         bins[starts[_BARS - 1]] = sum(bins.pop(start) for start in starts[_BARS - 1 :])
     most = max(bins.values(), default=1)
-    lines = [f"  class size  {who:>8}"]
+    lines = [f"  {'class size':<11} {who:>9}"]
     for start, rows in sorted(bins.items()):
         label = str(start) if start == 1 else f"{start}–{2 * start - 1}"
         lines.append(f"  {label:<11} {rows:>9,} {'█' * max(1, round(_WIDTH * rows / most))}")
@@ -198,7 +198,7 @@ def _column(name: str, figures: dict[str, Any], who: str) -> list[str]:
         f"t {_figure(figures['t'])}, {figures['homogeneous_rows']:,} {who} in classes of one value",
     ]
     values = figures["values"]
-    width = max((len(value) for value in values), default=5)
+    width = max(map(len, ("value", *values)))
     lines.append(f"    {'value':<{width}} {who:>9} {'alpha':>8} {'ALP':>8} {'DIF':>8}")
     shown = list(values.items())[:20]
     for value, measured in shown:
