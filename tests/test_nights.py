@@ -71,9 +71,26 @@ to = "people_anonymous"
 
 # -- how a run ends -------------------------------------------------------------------------------
 
-Measured = dict[tuple[str, str | None], float]  # by name of the constraint and value that it is for
+# By the name of the constraint and the value that it is for, as the ledger has them.
+Figures = dict[tuple[str, str | None], float]
+THRESHOLDS: Figures = {
+    ("k", None): K,
+    ("distinct_l", None): L,
+    ("alpha", "HIV"): ALPHA_HIV,
+    ("alpha", None): ALPHA,
+    ("alp", None): ALP,
+}
 
-CODES = {"released": 0, "unchanged": 0, "infeasible": 1, "error": 2, "busy": 2, "interrupted": 130, "killed": -9}
+CODES = {
+    "released": 0,
+    "unchanged": 0,
+    "infeasible": 1,
+    "error": 2,
+    "second": 2,  # another run of the policy is under way
+    "shut out": 2,  # another process has the warehouse open
+    "interrupted": 130,
+    "killed": -9,
+}
 IN_THE_LEDGER = ("released", "infeasible", "error", "interrupted")
 
 
@@ -88,9 +105,11 @@ class Ended:
     def outcome(self) -> str:
         if self.code == -signal.SIGKILL:
             return "killed"
-        if "is under way" in self.log or "in use by another process" in self.log:
-            return "busy"  # with the policy, or with the warehouse
         last = json.loads(self.log.splitlines()[-1])
+        if "another run of the policy people is under way" in self.log:
+            return "second"
+        if "in use by another process" in self.log:
+            return "shut out"
         return str(last["outcome"] if last["step"] in ("settled", "failed") else last["step"])
 
 
@@ -100,7 +119,7 @@ class Line:
 
     outcome: str
     rows: tuple[int | None, int | None, int | None]  # of the source, released, suppressed
-    measured: Measured
+    measured: Figures
     began: datetime
     finished: datetime
 
@@ -173,11 +192,9 @@ class Published:
         ((source, released),) = self.sql(f"SELECT (SELECT count(*) FROM people), count(*) FROM {self.release}")
         return source, released, source - released
 
-    def measured(self) -> Measured:
-        """Every constraint as the ledger calls it, with its figure."""
-        names = [("k", None), ("distinct_l", None), ("alpha", "HIV"), ("alpha", None), ("alp", None)]
+    def measured(self) -> Figures:
         (figures,) = self.sql(MEASURED.format(release=self.release))
-        return dict(zip(names, figures, strict=True))
+        return dict(zip(THRESHOLDS, figures, strict=True))
 
     def must_hold(self) -> None:
         k, distinct_l, alpha_hiv, alpha, alp = self.measured().values()
@@ -297,6 +314,7 @@ LIFE = (
     "UPDATE people SET city = 'Lowell', zip = '02139' WHERE random() < 0.02",
     newcomers(100),
 )
+FLOOD = (*LIFE, copies(100))
 SUPPRESSING = ('unmapped = "error"', 'unmapped = "suppress"')
 
 
@@ -330,16 +348,16 @@ LIVELY = [
     Night("it is over"),
 ]
 ROUGH = [
-    Night("the disk is full", (*LIFE, copies(100)), run=on_a_full_disk, ends=("error",)),
-    Night("stopped", (*LIFE, copies(100)), run=halfway(signal.SIGTERM), ends=("interrupted",)),
-    Night("killed", (*LIFE, copies(100)), run=halfway(signal.SIGKILL), ends=("killed",)),
+    Night("the disk is full", FLOOD, run=on_a_full_disk, ends=("error",)),
+    Night("stopped", FLOOD, run=halfway(signal.SIGTERM), ends=("interrupted",)),
+    Night("killed", FLOOD, run=halfway(signal.SIGKILL), ends=("killed",)),
     Night("the same load once more", ()),
     Night("started twice; one waits", run=two_at_once(*NIGHTLY), ends=("released", "unchanged")),
-    Night("started twice; one goes", (*LIFE, copies(100)), run=two_at_once("--if-changed"), ends=("released", "busy")),
+    Night("started twice; one goes", FLOOD, run=two_at_once("--if-changed"), ends=("released", "second")),
 ]
 LATE = [
     Night("people come, change and go"),
-    Night("somebody writes into the warehouse", run=beside_a_writer, ends=("busy",)),
+    Night("somebody writes into the warehouse", run=beside_a_writer, ends=("shut out",)),
     Night("nobody does", ()),
     Night("a disease dies out", (*LIFE, "DELETE FROM people WHERE disease = 'measles'")),
     Night("people come, change and go"),
@@ -405,7 +423,7 @@ def must_tell(ledger: Path, lines: list[Line]) -> None:
         assert (entry["message"] is None) == (line.outcome in ("released", "interrupted"))
         constraints = rows_of(ledger, f"FROM duckanon.release_constraints WHERE release_id = '{entry['id']}'")
         assert {(c["name"], c["value"]): c["measured"] for c in constraints} == pytest.approx(line.measured)
-        assert all(c["holds"] for c in constraints)
+        assert all(c["holds"] and c["threshold"] == THRESHOLDS[c["name"], c["value"]] for c in constraints)
 
 
 def now() -> datetime:
