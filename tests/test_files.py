@@ -6,10 +6,8 @@ import csv
 import gzip
 import json
 import os
-import random
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -394,29 +392,6 @@ def test_a_kill_around_the_swap(people: Folder, duckanon: Command, moment: str) 
     assert duckanon("run", policy).code == 0
     assert len(rows(people.path / "out")) > 300
     assert [name for name in people.files() if name.startswith(".out")] == []
-
-
-def test_kills_at_any_moment_leave_a_whole_release(people: Folder, duckanon: Command) -> None:
-    """A reader finds the old release or the new one, complete, and nothing stays of the killed."""
-    policy = people.policy(partitioned(by='["disease", "sex"]'))
-    assert duckanon("run", policy).code == 0
-    whole = [rows(people.path / "out")]
-    people.sql("INSERT INTO people SELECT p.* FROM people p, range(500)")
-    start = time.monotonic()
-    subprocess.run([sys.executable, "-m", "duckanon", "run", str(policy), "--json"], check=True, capture_output=True)
-    took = time.monotonic() - start
-    whole.append(rows(people.path / "out"))
-    chance = random.Random(7)
-    for _ in range(10):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "duckanon", "run", str(policy)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        time.sleep(chance.uniform(0.5, 1.05) * took)
-        process.kill()
-        process.wait()
-        assert rows(people.path / "out") in whole
-    assert duckanon("run", policy).code == 0
-    assert [name for name in people.files() if "unfinished" in name or "previous" in name] == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders change places in two steps")
