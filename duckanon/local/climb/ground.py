@@ -15,6 +15,7 @@ from duckanon.expressions import DIALECT, literal
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.kinds import IntervalsKind
 from duckanon.lattice import Lattice, Node
+from duckanon.local.tables import Tables
 from duckanon.measure import Measurer, judged_classes
 
 # Costs are whole numbers, so that sums are equal whatever order they were added in.
@@ -22,47 +23,22 @@ UNIT = 1_000_000
 _WORD = 62  # bits of a key that fit into one number
 
 
-class Ground:
+class Ground(Tables):
     """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
 
     def __init__(self, census: Census, measurer: Measurer) -> None:
-        self.census, self.measurer, self.engine = census, measurer, census.engine
+        super().__init__(census.scratch, "climb")
+        self.census, self.measurer = census, measurer
         self.hierarchies = census.hierarchies
         self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
         self.places = _places(self.lattice.heights)
         self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
-        self._adopted: dict[str, exp.Table] = {}
         self._verdicts: dict[tuple[str, ...], str] = {}
         self.values = sorted({part.index for part in measurer.judged} | set(measurer.table_rules))
         self.tops = [self._number_labels(h) for h in self.hierarchies]
         self._count_tuples()
         self._count_cells()
         self._pack()
-
-    # -- tables ---------------------------------------------------------------------------------------
-
-    def name(self, thing: str) -> str:
-        """The quoted name of a scratch table of ours."""
-        if thing not in self._adopted:
-            self._adopted[thing] = self.census.scratch.adopt("TABLE", f"climb_{thing}")
-        return self._adopted[thing].sql(DIALECT, identify=True)
-
-    def keep_only(self, thing: str) -> exp.Table:
-        """Drop all tables but one."""
-        for other in sorted(set(self._adopted) - {thing}):
-            self.census.scratch.drop(self._adopted[other])
-        return self._adopted[thing]
-
-    def make(self, thing: str, query: str, note: str = "") -> None:
-        self.engine.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
-
-    def add(self, thing: str, query: str) -> None:
-        """Add rows by making the table anew: DuckDB 2.0 loses a large INSERT into a table of the same transaction."""
-        self.make(thing, f"FROM {self.name(thing)} UNION ALL {query}")
-
-    def count(self, thing: str, what: str = "COUNT(*)") -> int:
-        ((found,),) = self.engine.fetch(f"SELECT COALESCE({what}, 0) FROM {self.name(thing)}")
-        return int(found)
 
     @staticmethod
     def in_halves(query: str, number: str) -> str:
@@ -124,7 +100,7 @@ class Ground:
     def _count_cells(self) -> None:
         """The sensitive values of the tuples; without any rule on them the tuples are the cells."""
         if not self.values:
-            self._adopted["cells"] = self._adopted["tuples"]
+            self.alias("cells", "tuples")
             return
         base = self.measurer.base.sql(DIALECT, identify=True)
         same = " AND ".join(f"t.{h.code(0)} = b.{h.code(0)}" for h in self.hierarchies)

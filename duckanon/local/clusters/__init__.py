@@ -16,6 +16,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import Distance
+from duckanon.local.tables import Tables
 from duckanon.measure import Measurer, judged_classes
 from duckanon.policy import Policy, Sensitive
 from duckanon.values import ValueTable
@@ -31,7 +32,7 @@ class Standing:
     levels: Node  # no cluster is above them
 
 
-class Clusters:
+class Clusters(Tables):
     """Every cell starts as a cluster of its own; merging is all that happens to them, but for yang's splits.
 
     Tables: cells (cell, codes, s…, n), burdens (cell, bound, alpha, y: the rows that a cell adds to a bounded value),
@@ -41,30 +42,15 @@ class Clusters:
     """
 
     def __init__(self, policy: Policy, census: Census, measurer: Measurer) -> None:
+        super().__init__(census.scratch, "clusters")
         self.policy, self.census, self.measurer = policy, census, measurer
         self.distance = Distance(census.hierarchies, policy.search.beta)
         self.values = [part.index for part in measurer.judged]
         self.keys = [h.code(0) for h in census.hierarchies] + [f"s{index}" for index in self.values]
-        self._adopted: dict[str, str] = {}
         self._judgement = self._asked()
         self._count_cells()
 
-    # -- tables ------------------------------------------------------------------------------------
-
-    def name(self, thing: str) -> str:
-        """The quoted name of a scratch table of ours."""
-        if thing not in self._adopted:
-            made = self.census.scratch.adopt("TABLE", f"clusters_{thing}")
-            self._adopted[thing] = made.sql(DIALECT, identify=True)
-        return self._adopted[thing]
-
-    def make(self, thing: str, query: str, note: str = "") -> None:
-        """A table anew; no INSERT: DuckDB 2.0.0 loses what a transaction inserts into a table that it made empty."""
-        self.census.engine.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
-
-    def count(self, thing: str) -> int:
-        ((rows,),) = self.census.engine.fetch(f"SELECT COUNT(*) FROM {self.name(thing)}")
-        return int(rows)
+    # -- cells ----------------------------------------------------------------------------------------
 
     def _count_cells(self) -> None:
         codes = [*self.census.codes, *(f"s{index}" for index in self.values)]
@@ -126,7 +112,7 @@ class Clusters:
             "the clusters",
         )
         levels = ", ".join(f"MAX(l{h.index})" for h in self.census.hierarchies)
-        ((clusters, failing, failing_rows, *highest),) = self.census.engine.fetch(
+        ((clusters, failing, failing_rows, *highest),) = self.engine.fetch(
             "SELECT COUNT(*), COUNT(*) FILTER (failing), CAST(COALESCE(SUM(x) FILTER (failing), 0) AS BIGINT), "
             f"{levels} FROM {self.name('clusters')}"
         )
@@ -235,10 +221,7 @@ class Clusters:
             f"JOIN {self.name('cells')} c USING (cell) {joins} WHERE NOT p.failing",
             "where the cells go",
         )
-        placed = self.census.scratch.name("clusters_placement")
-        for thing in [thing for thing in self._adopted if thing != "placement"]:
-            self.census.scratch.drop(self.census.scratch.name(f"clusters_{thing}"))
-        return Placement(placed, tuple(self.keys))
+        return Placement(self.keep_only("placement"), tuple(self.keys))
 
 
 def _lowest(hierarchy: Hierarchy) -> str:
