@@ -10,9 +10,9 @@ from duckanon.census import Census, released_value, take_census
 from duckanon.engine import Engine, Relation
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import label_list
 from duckanon.lattice import Node
 from duckanon.policy import Policy
-from duckanon.recoding.labels import label_list
 from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.result import Result, named_levels
 from duckanon.run import audit_release

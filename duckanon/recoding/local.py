@@ -9,11 +9,11 @@ from sqlglot import exp
 from duckanon.census import Census, released_value
 from duckanon.expressions import case_of, column, literal, same, sql
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer, judged_classes
 from duckanon.policy import Policy
-from duckanon.recoding.labels import label_list
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, guarded_view, shown_as_they_are
 from duckanon.source import BoundSource, plain
