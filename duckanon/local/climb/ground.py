@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from duckanon.census import Census
-from duckanon.expressions import DIALECT, literal
+from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.kinds import IntervalsKind
+from duckanon.hierarchy.labels import label_numbers
 from duckanon.lattice import Lattice, Node
 from duckanon.local.tables import Tables
 from duckanon.measure import Measurer, judged_classes
@@ -50,18 +51,14 @@ class Ground(Tables):
 
     def _number_labels(self, hierarchy: Hierarchy) -> int:
         """Makes labels_{i}: code, and per level the number of its label and its cost; says the number of the top's."""
-        mapping, height = hierarchy.mapping.sql(DIALECT, identify=True), hierarchy.height
-        texts = ["CAST(value AS VARCHAR)", *(f"label_{level}" for level in range(1, height))]
-        top = literal(hierarchy.top).sql(DIALECT)
-        listed = " UNION ".join(f"SELECT {text} AS label FROM {mapping}" for text in texts)
-        numbered = f"SELECT label, ROW_NUMBER() OVER (ORDER BY label) AS nr FROM ({listed} UNION SELECT {top})"
-        self.make("numbers", f"SELECT label, CAST(nr AS INTEGER) AS nr FROM ({numbered})")
-        joins = " ".join(f"JOIN {self.name('numbers')} n{at} ON n{at}.label = {text}" for at, text in enumerate(texts))
-        columns = [f"n{level}.nr AS g{level}" for level in range(height)]
-        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in range(1, height)]
+        mapping, below = hierarchy.mapping.sql(DIALECT, identify=True), range(hierarchy.height)
+        self.make("listed", label_numbers(hierarchy).sql(DIALECT, identify=True))
+        listed = self.name("listed")
+        joins = " ".join(f"JOIN {listed} n{at} ON n{at}.level = {at} AND n{at}.code = code_{at}" for at in below)
+        columns = [f"n{level}.id AS g{level}" for level in below]
+        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in below[1:]]
         self.make(f"labels_{hierarchy.index}", f"SELECT code_0 AS code, {', '.join(columns)} FROM {mapping} {joins}")
-        ((number,),) = self.engine.fetch(f"SELECT nr FROM {self.name('numbers')} WHERE label = {top}")
-        return int(number)
+        return self.count("listed", f"MAX(id) FILTER (level = {hierarchy.height})")
 
     def _cost(self, hierarchy: Hierarchy, level: int) -> str:
         """The NCP of a value's label, weighted; nothing where the label is that of the level below."""

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.census import Census
-from duckanon.expressions import DIALECT, TOLERANCE, literal
+from duckanon.expressions import DIALECT, TOLERANCE
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import labels_of_values
 from duckanon.lattice import Node
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import Distance
@@ -67,7 +68,7 @@ class Clusters(Tables):
         self.make("members", f"SELECT cell, cell AS id FROM {self.name('cells')}")
         self.make("burdens", self._burdens())
         for hierarchy in self.census.hierarchies:
-            self.make(f"labels_{hierarchy.index}", released_labels(hierarchy))
+            self.make(f"labels_{hierarchy.index}", labels_of_values(hierarchy))
 
     def _burdens(self) -> str:
         """cell, bound, alpha, y: every bound on a frequency, be it of a value (α) or of a level of sensitivity."""
@@ -228,23 +229,6 @@ def _lowest(hierarchy: Hierarchy) -> str:
     codes = [hierarchy.code(level) for level in range(hierarchy.height)]
     cases = " ".join(f"WHEN MIN({code}) = MAX({code}) THEN {level}" for level, code in enumerate(codes))
     return f"CASE {cases} ELSE {hierarchy.height} END"
-
-
-def released_labels(hierarchy: Hierarchy) -> str:
-    """code, level, label: which released text (as a number) a raw code has at a level; and the lowest level with it."""
-    mapping = hierarchy.mapping.sql(DIALECT, identify=True)
-    top = literal(hierarchy.top).sql(DIALECT)
-    texts = [f"SELECT code_0 AS code, 0 AS level, CAST(value AS VARCHAR) AS text FROM {mapping}"]
-    for level in range(1, hierarchy.height):
-        texts.append(f"SELECT code_0, {level}, label_{level} FROM {mapping}")
-    # NULL has code 0, and is released as NULL below the top.
-    texts += [f"SELECT 0, {level}, NULL" for level in range(hierarchy.height)]
-    texts.append(f"SELECT code_0, {hierarchy.height}, {top} FROM {mapping}")
-    texts.append(f"SELECT 0, {hierarchy.height}, {top}")
-    return (
-        "SELECT code, level, DENSE_RANK() OVER (ORDER BY text NULLS FIRST) AS label, "
-        f"MIN(level) OVER (PARTITION BY code, text) AS lowest FROM ({' UNION ALL '.join(texts)})"
-    )
 
 
 def _asked_of_values(values: ValueTable) -> str:
