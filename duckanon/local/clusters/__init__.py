@@ -109,7 +109,7 @@ class Clusters(Tables):
             f"FROM {self.name('counts')} n JOIN shapes s USING (id) GROUP BY id) "
             f"SELECT p.*, {self._label_columns()}, COALESCE(h.excess, 0) AS excess, "
             f"p.x < {k} OR COALESCE(h.broken, FALSE) {'OR v.failing' if fully else ''} AS failing "
-            f"FROM priced p {self._label_joins()} LEFT JOIN heavy h USING (id) {judged}",
+            f"FROM priced p {self._label_joins('p')} LEFT JOIN heavy h USING (id) {judged}",
             "the clusters",
         )
         levels = ", ".join(f"MAX(l{h.index})" for h in self.census.hierarchies)
@@ -149,10 +149,11 @@ class Clusters(Tables):
     def _label_columns(self) -> str:
         return ", ".join(f"t{h.index}.label AS g{h.index}" for h in self.census.hierarchies)
 
-    def _label_joins(self) -> str:
+    def _label_joins(self, cell: str) -> str:
+        """What a cell, by its codes, shows at the levels of the cluster p."""
         return " ".join(
             f"JOIN {self.name(f'labels_{h.index}')} t{h.index} "
-            f"ON t{h.index}.code = p.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
+            f"ON t{h.index}.code = {cell}.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
             for h in self.census.hierarchies
         )
 
@@ -210,16 +211,11 @@ class Clusters(Tables):
     def placement(self) -> Placement:
         """The cells of the clusters that hold, each at the lowest level that has its cluster's label."""
         levels = ", ".join(f"t{h.index}.lowest AS l{h.index}" for h in self.census.hierarchies)
-        joins = " ".join(
-            f"JOIN {self.name(f'labels_{h.index}')} t{h.index} "
-            f"ON t{h.index}.code = c.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
-            for h in self.census.hierarchies
-        )
         keys = ", ".join(f"c.{key}" for key in self.keys)
         self.make(
             "placement",
             f"SELECT {keys}, {levels} FROM {self.name('members')} m JOIN {self.name('clusters')} p USING (id) "
-            f"JOIN {self.name('cells')} c USING (cell) {joins} WHERE NOT p.failing",
+            f"JOIN {self.name('cells')} c USING (cell) {self._label_joins('c')} WHERE NOT p.failing",
             "where the cells go",
         )
         return Placement(self.keep_only("placement"), tuple(self.keys))
