@@ -170,6 +170,31 @@ class Ground(Tables):
         cases = " ".join(f"WHEN {at} THEN {result}" for at, result in enumerate(results[:-1]))
         return f"CASE {level} {cases} ELSE {results[-1]} END"
 
+    # -- where two meet --------------------------------------------------------------------------------
+
+    def meeting_level(self, hierarchy: Hierarchy) -> str:
+        """The lowest level at which a and b, tuples or classes, have the same label."""
+        return self._where_they_meet(hierarchy, [str(level) for level in range(hierarchy.height + 1)])
+
+    def joint_levels(self) -> str:
+        """The levels l0, … of a class of both a and b."""
+        joint = ((h.index, f"GREATEST(a.l{h.index}, b.l{h.index}, {self.meeting_level(h)})") for h in self.hierarchies)
+        return ", ".join(f"CAST({level} AS TINYINT) AS l{index}" for index, level in joint)
+
+    def joint_cost(self) -> str:
+        """What a row of that class costs: costs rise with the level."""
+        joint = []
+        for h in self.hierarchies:
+            meeting = self._where_they_meet(h, [self.cost(h, level, "a.") for level in range(h.height + 1)])
+            joint.append(f"GREATEST(a.v{h.index}, b.v{h.index}, {meeting})")
+        return " + ".join(joint)
+
+    @staticmethod
+    def _where_they_meet(hierarchy: Hierarchy, results: list[str]) -> str:
+        label = f"g{hierarchy.index}"
+        cases = " ".join(f"WHEN a.{label}_{at} = b.{label}_{at} THEN {what}" for at, what in enumerate(results[:-1]))
+        return f"CASE {cases} ELSE {results[-1]} END"
+
     # -- verdicts --------------------------------------------------------------------------------------
 
     def judged(self, members: str, keys: tuple[str, ...]) -> str:
