@@ -125,12 +125,17 @@ class Ground(Tables):
             used += bits
         self.words = [f"k{number}" for number in range(word + 1)]
 
-    def packed(self, labels: Iterable[str]) -> str:
-        """The key k0, k1, … of a tuple released with these labels, one expression per column."""
+    def key_at(self, place: str, of: str) -> str:
+        """The key k0, k1, … of a tuple at the levels of a place; both are aliases of tables."""
         terms: list[list[str]] = [[] for _ in self.words]
-        for (word, shift), label in zip(self._places, labels, strict=True):
+        for (word, shift), h in zip(self._places, self.hierarchies, strict=True):
+            label = self.label_by(h, f"{place}.l{h.index}", f"{of}.")
             terms[word].append(f"CAST({label} AS BIGINT) * {1 << shift}" if shift else f"CAST({label} AS BIGINT)")
         return ", ".join(f"{' + '.join(parts)} AS {word}" for word, parts in zip(self.words, terms, strict=True))
+
+    def cost_at(self, place: str, of: str) -> str:
+        """What a row of such a tuple costs there."""
+        return " + ".join(self.cost_by(h, f"{place}.l{h.index}", f"{of}.") for h in self.hierarchies)
 
     def label(self, hierarchy: Hierarchy, level: int, alias: str = "") -> str:
         return f"{alias}g{hierarchy.index}_{level}" if level < hierarchy.height else str(self.tops[hierarchy.index])

@@ -38,8 +38,8 @@ class Scout:
             f"FROM {ground.name('seeds')} a, {ground.name('left_over')} b GROUP BY ALL"
         )
         priced = (
-            f"SELECT m.*, {self._cost('m.l')} AS cost FROM (SELECT *, {ground.levels_of('node')} FROM ({met})) m "
-            f"JOIN {ground.name('seeds')} s ON s.id = m.seed"
+            f"SELECT m.*, {ground.cost_at('m', 's')} AS cost "
+            f"FROM (SELECT *, {ground.levels_of('node')} FROM ({met})) m JOIN {ground.name('seeds')} s ON s.id = m.seed"
         )
         order = "PARTITION BY seed ORDER BY cost, node"
         counted = (
@@ -48,9 +48,6 @@ class Scout:
         )
         joins = ", ".join(f"MAX({lv}) OVER ({order} ROWS UNBOUNDED PRECEDING) AS u{lv[1:]}" for lv in levels)
         return f"SELECT *, {joins} FROM ({counted}) WHERE nth <= {_NEIGHBOURS} AND before < {wanted}"
-
-    def _cost(self, level: str) -> str:
-        return " + ".join(self.ground.cost_by(h, f"{level}{h.index}", "s.") for h in self.ground.hierarchies)
 
     def _named(self, wanted: int) -> str:
         """The cheapest node for each seed: one at which it meets a group, or all of the nearest, with enough rows."""
@@ -64,7 +61,7 @@ class Scout:
         )
         number = self.ground.number_by(f"o.l{index}" for index in self.indexes)
         priced = (
-            f"SELECT o.seed, {number} AS node, {self._cost('o.l')} AS cost, "
+            f"SELECT o.seed, {number} AS node, {self.ground.cost_at('o', 's')} AS cost, "
             f"CASE WHEN o.w >= {wanted} THEN 0 ELSE 1 END AS short, o.w FROM ({sized}) o "
             f"JOIN {self.ground.name('seeds')} s ON s.id = o.seed"
         )

@@ -63,12 +63,10 @@ class Settlement:
 
     def make_members(self, placed: str, members: str) -> None:
         ground = self.ground
-        key = ground.packed(ground.label_by(h, f"p.l{h.index}", "t.") for h in ground.hierarchies)
-        cost = " + ".join(ground.cost_by(h, f"p.l{h.index}", "t.") for h in ground.hierarchies)
         ground.make(
             members,
-            f"SELECT p.*, t.n, {key}, {cost} AS cost FROM {ground.name(placed)} p "
-            f"JOIN {ground.name('tuples')} t ON t.id = p.id",
+            f"SELECT p.*, t.n, {ground.key_at('p', 't')}, {ground.cost_at('p', 't')} AS cost "
+            f"FROM {ground.name(placed)} p JOIN {ground.name('tuples')} t ON t.id = p.id",
         )
 
     # -- what fails ------------------------------------------------------------------------------------
