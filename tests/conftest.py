@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from duckanon import Policy
 from duckanon.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -137,3 +138,29 @@ identifiers = ["name"]
 kind = "table"
 to = "people_anonymous"
 """
+
+
+def small_policy(model: str, k: int, suppression: str, more: str) -> Policy:
+    """A policy over a table t (a, b, c, s); `more` is said of c, then in sections of its own, `model` of s."""
+    return Policy.parse(
+        f"""
+        name = "p"
+        [source]
+        table = "t"
+        [privacy]
+        k = {k}
+        suppression = {suppression}
+        [quasi_identifiers.a]
+        hierarchy = {{ intervals = [2, 4] }}
+        importance = 0.7
+        [quasi_identifiers.b]
+        hierarchy = {{ mask = [1, 0] }}
+        [quasi_identifiers.c]
+        {more}
+        [release]
+        kind = "table"
+        to = "o"
+        [sensitive.s]
+        {model}
+        """
+    )
