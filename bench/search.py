@@ -15,7 +15,7 @@ from duckanon.census import Census, take_census
 from duckanon.engine.duckdb import DuckDB
 from duckanon.measure import Measurer
 from duckanon.scratch import Scratch
-from duckanon.search import Found, search
+from duckanon.search import FoundNode, search
 from duckanon.source import bind_source
 
 SUPPRESSIONS = (0.02, 0, 0.999999)
@@ -47,7 +47,7 @@ class Searched:
     def policy(self, wanted: Wanted) -> Policy:
         return Policy.parse(written(self.data, wanted), Path())
 
-    def timed(self, wanted: Wanted, times: int) -> tuple[float, Found]:
+    def timed(self, wanted: Wanted, times: int) -> tuple[float, FoundNode]:
         """The seconds of a search with nothing at hand but the census, and how it went."""
         policy, found = self.policy(wanted), []
 
@@ -104,7 +104,7 @@ def of_hard_cases(setting: Setting) -> list[Figure]:
     return figures
 
 
-def effort(found: Found) -> str:
+def effort(found: FoundNode) -> str:
     """How many nodes there were, were measured and were pruned."""
     if found.effort is None:
         return f"path of {len(found.path)} nodes"

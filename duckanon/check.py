@@ -11,10 +11,10 @@ from duckanon.engine import Engine, Relation
 from duckanon.errors import ReleaseError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import label_list
 from duckanon.lattice import Node
 from duckanon.people import people_told
 from duckanon.policy import Policy
-from duckanon.recoding.labels import label_list
 from duckanon.release.audit import audit_release
 from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.release.people import people_of

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from duckanon import Policy
 from duckanon.cli import main
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +92,16 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
+def run_on_a_full_disk(policy: Path, most: int = 100_000) -> subprocess.CompletedProcess[str]:
+    """Run a policy in a process of its own, none of whose files may grow beyond so many bytes."""
+    script = (
+        f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most})); "
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        f"from duckanon.cli import main; sys.exit(main(['run', {str(policy)!r}]))"
+    )
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+
 @pytest.fixture
 def people(folder: Folder) -> Folder:
     """200 people: age, zip, sex, disease, name."""
@@ -125,3 +138,29 @@ identifiers = ["name"]
 kind = "table"
 to = "people_anonymous"
 """
+
+
+def small_policy(model: str, k: int, suppression: str, more: str) -> Policy:
+    """A policy over a table t (a, b, c, s); `more` is said of c, then in sections of its own, `model` of s."""
+    return Policy.parse(
+        f"""
+        name = "p"
+        [source]
+        table = "t"
+        [privacy]
+        k = {k}
+        suppression = {suppression}
+        [quasi_identifiers.a]
+        hierarchy = {{ intervals = [2, 4] }}
+        importance = 0.7
+        [quasi_identifiers.b]
+        hierarchy = {{ mask = [1, 0] }}
+        [quasi_identifiers.c]
+        {more}
+        [release]
+        kind = "table"
+        to = "o"
+        [sensitive.s]
+        {model}
+        """
+    )

@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from bench.papers import COMPLETE, QI
 from duckanon import Policy
 from duckanon.census import Census, take_census
 from duckanon.engine.duckdb import DuckDB
@@ -27,7 +28,7 @@ from duckanon.scratch import Scratch
 from duckanon.search import Seen
 from duckanon.source import bind_source
 from tests import reference
-from tests.conftest import ADULT
+from tests.conftest import ADULT, small_policy
 from tests.literal_han import Clustering, weighted_distance
 
 Method = Callable[[Policy, Census, Measurer, Seen], Placement | None]
@@ -50,29 +51,8 @@ LISTED = [("0", "zero", "*"), ("1", "one", "*"), ("2", "one", "*"), ("3", "3", "
 Row = tuple[int | None, str | None, str, int | None]
 
 
-def policy(model: str, k: int, suppression: str, to: str = "o") -> Policy:
-    return Policy.parse(
-        f"""
-        name = "p"
-        [source]
-        table = "t"
-        [privacy]
-        k = {k}
-        suppression = {suppression}
-        [quasi_identifiers.a]
-        hierarchy = {{ intervals = [2, 4] }}
-        importance = 0.7
-        [quasi_identifiers.b]
-        hierarchy = {{ mask = [1, 0] }}
-        [quasi_identifiers.c]
-        hierarchy = {{ table = "dim", columns = ["c", "group", "all"] }}
-        [release]
-        kind = "table"
-        to = "{to}"
-        [sensitive.s]
-        """
-        + model
-    )
+def policy(model: str, k: int, suppression: str) -> Policy:
+    return small_policy(model, k, suppression, 'hierarchy = { table = "dim", columns = ["c", "group", "all"] }')
 
 
 def labels(row: Row) -> list[list[str | None]]:
@@ -339,20 +319,11 @@ def test_distance_of_classes_is_eq_7() -> None:
     assert literal.distance(literal.single(0), literal.single(1)) == pytest.approx(1.0)
 
 
-HAN_QI = ["age", "workclass", "education", "marital-status", "race", "sex"]  # table 4
-HAN_TABLE_5 = {
-    "Tech-support": 0.4, "Craft-repair": 0.7, "Other-service": 0.7, "Sales": 0.7, "Exec-managerial": 0.7,
-    "Prof-specialty": 0.4, "Handlers-cleaners": 0.5, "Machine-op-inspct": 0.5, "Adm-clerical": 0.7,
-    "Farming-fishing": 0.5, "Transport-moving": 0.5, "Priv-house-serv": 0.4, "Protective-serv": 0.4,
-    "Armed-Forces": 0.4,
-}  # fmt: skip
-
-
 @pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
 def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
-    names = ", ".join(f'"{name}"' for name in HAN_QI)
-    sections = "".join(f'[quasi_identifiers.{n}]\nhierarchy = "adult_hierarchy_{n}.csv"\n' for n in HAN_QI)
-    bounds = "".join(f"[sensitive.occupation.values.{v}]\nalpha = {alpha}\n" for v, alpha in HAN_TABLE_5.items())
+    names = ", ".join(f'"{name}"' for name in QI)
+    sections = "".join(f'[quasi_identifiers.{n}]\nhierarchy = "adult_hierarchy_{n}.csv"\n' for n in QI)
+    bounds = "".join(f"[sensitive.occupation.values.{v}]\nalpha = {alpha}\n" for v, alpha in COMPLETE.items())
     wanted = Policy.parse(
         'name = "p"\n[source]\ntable = "sample"\n[privacy]\nk = 5\n[release]\nkind = "table"\nto = "o"\n'
         + sections
@@ -364,7 +335,7 @@ def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
         connection.execute(
             f"CREATE TABLE sample AS SELECT {names}, occupation FROM ({numbered}) ORDER BY md5(i::VARCHAR) LIMIT 2000"
         )
-        texts = ", ".join(f'"{name}"::VARCHAR' for name in HAN_QI)
+        texts = ", ".join(f'"{name}"::VARCHAR' for name in QI)
         rows = connection.execute(f"SELECT {texts}, occupation FROM sample").fetchall()
         scratch = Scratch(DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, scratch), scratch)
@@ -372,8 +343,8 @@ def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
         assert placement is not None
         lost = distortion(wanted, census, placement)
     hierarchies = []
-    for name in HAN_QI:
+    for name in QI:
         with (ADULT / f"adult_hierarchy_{name}.csv").open(encoding="utf-8") as file:
             hierarchies.append({row[0]: row for row in csv.reader(file, delimiter=";")})
-    literal = Clustering([(row[:-1], row[-1]) for row in rows], hierarchies, 5, HAN_TABLE_5)
+    literal = Clustering([(row[:-1], row[-1]) for row in rows], hierarchies, 5, COMPLETE)
     assert lost <= 1.05 * literal.total_distortion(*literal.run())

@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.conftest import PEOPLE, Command, Folder
+from tests.conftest import PEOPLE, Command, Folder, run_on_a_full_disk
 
 Edit = Callable[[str], str]
 
@@ -252,24 +252,14 @@ def test_a_full_disk(people: Folder, duckanon: Command) -> None:
     people.sql("CREATE TABLE big AS SELECT p.* FROM people p, range(2000)")
     text = PEOPLE.replace('table = "people"', 'table = "big"').replace('kind = "table"', 'kind = "csv"')
     policy = people.policy(text.replace('to = "people_anonymous"', 'to = "p.csv"'))
-    script = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)); "
-        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        f"from duckanon.cli import main; sys.exit(main(['run', {str(policy)!r}]))"
-    )
     files = people.files()
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    ended = run_on_a_full_disk(policy)
     assert ended.returncode == 2, ended.stderr
     assert "Traceback" not in ended.stderr
     assert people.files() == files
     table = people.policy(PEOPLE.replace('table = "people"', 'table = "big"'))
     before = people.dump()
-    ended = subprocess.run(
-        [sys.executable, "-c", script.replace(str(policy), str(table)).replace("100000, 100000", "2200000, 2200000")],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ended = run_on_a_full_disk(table, 2_200_000)
     assert ended.returncode in (0, 2), ended.stderr
     if ended.returncode == 2:
         assert people.dump() == before

@@ -18,7 +18,7 @@ from duckanon.engine.duckdb import DuckDB
 from duckanon.errors import EngineError
 from duckanon.expressions import table
 from duckanon.release import folder as folders
-from tests.conftest import PEOPLE, Command, Folder
+from tests.conftest import PEOPLE, Command, Folder, run_on_a_full_disk
 from tests.test_release import released_to
 
 
@@ -344,13 +344,8 @@ def test_a_run_that_died_between_two_renames_is_repaired(people: Folder, duckano
 def test_a_folder_that_does_not_fit_on_the_disk_leaves_nothing(people: Folder) -> None:
     people.sql("INSERT INTO people SELECT p.* FROM people p, range(2000)")
     policy = people.policy(partitioned("csv"))
-    script = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000)); "
-        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        f"from duckanon.cli import main; sys.exit(main(['run', {str(policy)!r}]))"
-    )
     files = people.files()
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    ended = run_on_a_full_disk(policy)
     assert ended.returncode == 2, ended.stderr
     assert "Traceback" not in ended.stderr
     assert people.files() == files

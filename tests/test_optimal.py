@@ -22,7 +22,7 @@ from duckanon.recoding.full_domain import FullDomain
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
 from duckanon.survey import Survey, aggregates
-from tests.conftest import ADULT, PEOPLE, Command, Folder
+from tests.conftest import ADULT, PEOPLE, Command, Folder, small_policy
 from tests.test_adult import QI, adult
 from tests.test_properties import examples
 
@@ -42,30 +42,7 @@ MODELS = [
 
 
 def policy(model: str, k: int, budget: str, loss: str) -> Policy:
-    return Policy.parse(
-        f"""
-        name = "p"
-        [source]
-        table = "t"
-        [privacy]
-        k = {k}
-        suppression = {budget}
-        [quasi_identifiers.a]
-        hierarchy = {{ intervals = [2, 4] }}
-        importance = 0.7
-        [quasi_identifiers.b]
-        hierarchy = {{ mask = [1, 0] }}
-        [quasi_identifiers.c]
-        [search]
-        method = "optimal"
-        loss = "{loss}"
-        [release]
-        kind = "table"
-        to = "o"
-        [sensitive.s]
-        """
-        + model
-    )
+    return small_policy(model, k, budget, f'[search]\nmethod = "optimal"\nloss = "{loss}"')
 
 
 def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[float, list[tuple[int, ...]]]:

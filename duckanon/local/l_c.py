@@ -71,7 +71,7 @@ def _buckets(clusters: Clusters, values: ValueTable) -> list[Bucket]:
     wanted = values.wanted
     named = list(wanted.values.values())
     table = values.table.sql(DIALECT, identify=True)
-    counted = clusters.census.engine.fetch(
+    counted = clusters.engine.fetch(
         f"SELECT v.code, v.named, v.rows, COUNT(*) FROM {clusters.name('cells')} c JOIN {table} v "
         f"ON v.code = c.s{values.index} GROUP BY v.code, v.named, v.rows"
     )
@@ -135,8 +135,8 @@ def _pair_off(clusters: Clusters, value: str, codes: list[str]) -> int:
         f"JOIN ({turn} {clusters.name('offered')}) o ON {on}",
     )
     if clusters.count("paired"):
-        paired, joined, hungry, offered = map(clusters.name, ("paired", "joined", "hungry", "offered"))
-        clusters.make("joined", f"FROM {joined} UNION ALL SELECT old, id FROM {paired}")
+        paired, hungry, offered = map(clusters.name, ("paired", "hungry", "offered"))
+        clusters.add("joined", f"SELECT old, id FROM {paired}")
         clusters.make("offered", f"FROM {offered} WHERE cell NOT IN (SELECT old FROM {paired})")
         fed = f"SELECT id AS cell, {value} FROM {paired}"
         clusters.make("hungry", f"SELECT h.* FROM {hungry} h ANTI JOIN ({fed}) f USING (cell, {value})")

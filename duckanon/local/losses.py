@@ -5,8 +5,8 @@ from __future__ import annotations
 from duckanon.census import Census
 from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import labels_of_values
 from duckanon.local import Placement
-from duckanon.local.clusters import released_labels
 from duckanon.local.clusters.distance import distances_from_raw
 from duckanon.policy import Policy
 
@@ -30,7 +30,7 @@ def total_information_loss(policy: Policy, census: Census, placement: Placement)
     for h in census.hierarchies:
         label = f"t{h.index}"
         joins.append(
-            f"LEFT JOIN ({released_labels(h)}) {label} ON {label}.code = {h.code(0)} AND {label}.level = l{h.index}"
+            f"LEFT JOIN ({labels_of_values(h)}) {label} ON {label}.code = {h.code(0)} AND {label}.level = l{h.index}"
         )
         columns.append(f"t{h.index}.label AS g{h.index}")
         if census.engine.is_number(h.column):

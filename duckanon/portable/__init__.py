@@ -16,7 +16,11 @@ from sqlglot import ErrorLevel
 
 from duckanon.engine.names import quoted, split_name
 from duckanon.errors import Fault, PolicyError
-from duckanon.portable.queries import Asked, Metric, closeness_metric, diversity_metrics, share_metrics, size_metrics
+from duckanon.portable.closeness import closeness_metric
+from duckanon.portable.diversity import diversity_metrics
+from duckanon.portable.shares import share_metrics
+from duckanon.portable.sizes import size_metrics
+from duckanon.portable.steps import Asked, Metric
 
 __all__ = ["DIALECTS", "Metric", "metric_queries", "metrics_script"]
 
@@ -128,6 +132,3 @@ def _threshold_faults(k: int, l: int, c: float) -> Iterator[Fault]:  # noqa: E74
             yield Fault(where, f"{number} is too small", "at least 1")
     if not (math.isfinite(c) and 0 <= c <= 1):
         yield Fault("c", f"{c} is no share", "from 0 to 1")
-
-
-# -- steps that the metrics share ---------------------------------------------------------------------

@@ -14,8 +14,7 @@ from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.release import Labels
 from duckanon.release.view import Keeper
-from duckanon.search import Found as FoundNode
-from duckanon.search import Seen, Step, search
+from duckanon.search import FoundNode, Seen, Step, search
 from duckanon.source import BoundSource
 from duckanon.survey import Survey, Surveyed
 

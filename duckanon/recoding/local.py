@@ -10,11 +10,11 @@ from duckanon.census import Census, released_value
 from duckanon.classes import judged_classes
 from duckanon.expressions import case_of, column, literal, same, sql
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
-from duckanon.recoding.labels import label_list
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, guarded_view, shown_as_they_are
 from duckanon.source import BoundSource, plain

@@ -25,7 +25,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundNode:
     """How a search went and what it found; without an answer `top` says why even the top node does not hold."""
 
     path: tuple[Step, ...]
@@ -35,7 +35,7 @@ class Found:
     effort: dict[str, Any] | None = None
 
 
-def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen, floor: Node | None = None) -> Found:
+def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen, floor: Node | None = None) -> FoundNode:
     """Walk the lattice by the policy's method, nowhere below `floor`."""
     from duckanon.search.datafly import most_values
     from duckanon.search.greedy import least_loss

@@ -16,7 +16,7 @@ from duckanon.measure import Measurer
 from duckanon.objective import TIE, Objective, objective
 from duckanon.people import ROWS
 from duckanon.policy import Policy
-from duckanon.search import Found, Seen, Step
+from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.greedy import least_loss
 from duckanon.search.walk import walk
 from duckanon.survey import Survey, Surveyed
@@ -242,7 +242,7 @@ class OptimalSearch:
                 self.improvements.append(found)
 
 
-def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -> Found:
+def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -> FoundNode:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
     budget, measurer = policy.budget(survey.census.rows), survey.measurer
     limits = Limits(policy.search.time_limit, policy.search.nodes)
@@ -254,8 +254,8 @@ def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -
     path = tuple(Step(better.node, better.failing_rows, True) for better in search.improvements)
     effort = search.effort.as_json()
     if node is None:
-        return Found(path, greedy.bottom, None, top=measurer.measure(lattice.top, budget), effort=effort)
-    return Found(path, greedy.bottom, measurer.measure(node, budget), effort=effort)
+        return FoundNode(path, greedy.bottom, None, top=measurer.measure(lattice.top, budget), effort=effort)
+    return FoundNode(path, greedy.bottom, measurer.measure(node, budget), effort=effort)
 
 
 def is_monotone(measurer: Measurer, budget: int) -> bool:

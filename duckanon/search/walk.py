@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from duckanon.lattice import Lattice, Node
-from duckanon.search import Found, Seen, Step
+from duckanon.search import FoundNode, Seen, Step
 from duckanon.survey import Survey, Surveyed
 
 # Chooses, of the attributes that can still be generalized, the one to generalize by one level.
@@ -15,7 +15,7 @@ Choice = Callable[[Node], int]
 _BATCH = 8  # nodes per statement: the path does not depend on what is measured
 
 
-def walk(lattice: Lattice, survey: Survey, budget: int, choose: Choice, seen: Seen) -> Found:
+def walk(lattice: Lattice, survey: Survey, budget: int, choose: Choice, seen: Seen) -> FoundNode:
     """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
     path: list[Surveyed] = []
     for surveyed in _measured(lattice, survey, choose):
@@ -27,7 +27,7 @@ def walk(lattice: Lattice, survey: Survey, budget: int, choose: Choice, seen: Se
     last = path[-1]
     steps = tuple(Step(p.node, p.failing_rows, holds and p is last) for p in path)
     measured = survey.measurer.measure(last.node, budget)
-    return Found(steps, path[0], measured) if holds else Found(steps, path[0], None, top=measured)
+    return FoundNode(steps, path[0], measured) if holds else FoundNode(steps, path[0], None, top=measured)
 
 
 def _measured(lattice: Lattice, survey: Survey, choose: Choice) -> Iterator[Surveyed]:

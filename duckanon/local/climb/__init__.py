@@ -99,8 +99,7 @@ class Climb:
     def _place(self, nodes: list[Node]) -> None:
         ground, keys = self.ground, ", ".join(self.keys)
         self._name_nodes(nodes)
-        key = ground.packed(ground.label_by(h, f"o.l{h.index}", "t.") for h in ground.hierarchies)
-        cost = " + ".join(ground.cost_by(h, f"o.l{h.index}", "t.") for h in ground.hierarchies)
+        key, cost = ground.key_at("o", "t"), ground.cost_at("o", "t")
         looks = (
             f"SELECT o.j, t.id, t.n, {key}, CAST({cost} AS BIGINT) * {len(nodes)} + o.j AS rank "
             f"FROM {ground.name('left_over')} t, {ground.name('nodes')} o"

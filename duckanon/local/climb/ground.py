@@ -12,10 +12,12 @@ from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.classes import judged_classes
-from duckanon.expressions import DIALECT, literal
+from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.kinds import IntervalsKind
+from duckanon.hierarchy.labels import label_numbers
 from duckanon.lattice import Lattice, Node
+from duckanon.local.tables import Tables
 from duckanon.measure import Measurer
 
 # Costs are whole numbers, so that sums are equal whatever order they were added in.
@@ -23,47 +25,22 @@ UNIT = 1_000_000
 _WORD = 62  # bits of a key that fit into one number
 
 
-class Ground:
+class Ground(Tables):
     """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
 
     def __init__(self, census: Census, measurer: Measurer) -> None:
-        self.census, self.measurer, self.engine = census, measurer, census.engine
+        super().__init__(census.scratch, "climb")
+        self.census, self.measurer = census, measurer
         self.hierarchies = census.hierarchies
         self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
         self.places = _places(self.lattice.heights)
         self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
-        self._adopted: dict[str, exp.Table] = {}
         self._verdicts: dict[tuple[str, ...], str] = {}
         self.values = sorted({part.index for part in measurer.judged} | set(measurer.table_rules))
         self.tops = [self._number_labels(h) for h in self.hierarchies]
         self._count_tuples()
         self._count_cells()
         self._pack()
-
-    # -- tables ---------------------------------------------------------------------------------------
-
-    def name(self, thing: str) -> str:
-        """The quoted name of a scratch table of ours."""
-        if thing not in self._adopted:
-            self._adopted[thing] = self.census.scratch.adopt("TABLE", f"climb_{thing}")
-        return self._adopted[thing].sql(DIALECT, identify=True)
-
-    def keep_only(self, thing: str) -> exp.Table:
-        """Drop all tables but one."""
-        for other in sorted(set(self._adopted) - {thing}):
-            self.census.scratch.drop(self._adopted[other])
-        return self._adopted[thing]
-
-    def make(self, thing: str, query: str, note: str = "") -> None:
-        self.engine.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
-
-    def add(self, thing: str, query: str) -> None:
-        """Add rows by making the table anew: DuckDB 2.0 loses a large INSERT into a table of the same transaction."""
-        self.make(thing, f"FROM {self.name(thing)} UNION ALL {query}")
-
-    def count(self, thing: str, what: str = "COUNT(*)") -> int:
-        ((found,),) = self.engine.fetch(f"SELECT COALESCE({what}, 0) FROM {self.name(thing)}")
-        return int(found)
 
     @staticmethod
     def in_halves(query: str, number: str) -> str:
@@ -75,18 +52,14 @@ class Ground:
 
     def _number_labels(self, hierarchy: Hierarchy) -> int:
         """Makes labels_{i}: code, and per level the number of its label and its cost; says the number of the top's."""
-        mapping, height = hierarchy.mapping.sql(DIALECT, identify=True), hierarchy.height
-        texts = ["CAST(value AS VARCHAR)", *(f"label_{level}" for level in range(1, height))]
-        top = literal(hierarchy.top).sql(DIALECT)
-        listed = " UNION ".join(f"SELECT {text} AS label FROM {mapping}" for text in texts)
-        numbered = f"SELECT label, ROW_NUMBER() OVER (ORDER BY label) AS nr FROM ({listed} UNION SELECT {top})"
-        self.make("numbers", f"SELECT label, CAST(nr AS INTEGER) AS nr FROM ({numbered})")
-        joins = " ".join(f"JOIN {self.name('numbers')} n{at} ON n{at}.label = {text}" for at, text in enumerate(texts))
-        columns = [f"n{level}.nr AS g{level}" for level in range(height)]
-        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in range(1, height)]
+        mapping, below = hierarchy.mapping.sql(DIALECT, identify=True), range(hierarchy.height)
+        self.make("listed", label_numbers(hierarchy).sql(DIALECT, identify=True))
+        listed = self.name("listed")
+        joins = " ".join(f"JOIN {listed} n{at} ON n{at}.level = {at} AND n{at}.code = code_{at}" for at in below)
+        columns = [f"n{level}.id AS g{level}" for level in below]
+        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in below[1:]]
         self.make(f"labels_{hierarchy.index}", f"SELECT code_0 AS code, {', '.join(columns)} FROM {mapping} {joins}")
-        ((number,),) = self.engine.fetch(f"SELECT nr FROM {self.name('numbers')} WHERE label = {top}")
-        return int(number)
+        return self.count("listed", f"MAX(id) FILTER (level = {hierarchy.height})")
 
     def _cost(self, hierarchy: Hierarchy, level: int) -> str:
         """The NCP of a value's label, weighted; nothing where the label is that of the level below."""
@@ -125,7 +98,7 @@ class Ground:
     def _count_cells(self) -> None:
         """The sensitive values of the tuples; without any rule on them the tuples are the cells."""
         if not self.values:
-            self._adopted["cells"] = self._adopted["tuples"]
+            self.alias("cells", "tuples")
             return
         base = self.measurer.base.sql(DIALECT, identify=True)
         same = " AND ".join(f"t.{h.code(0)} = b.{h.code(0)}" for h in self.hierarchies)
@@ -153,12 +126,17 @@ class Ground:
             used += bits
         self.words = [f"k{number}" for number in range(word + 1)]
 
-    def packed(self, labels: Iterable[str]) -> str:
-        """The key k0, k1, … of a tuple released with these labels, one expression per column."""
+    def key_at(self, place: str, of: str) -> str:
+        """The key k0, k1, … of a tuple at the levels of a place; both are aliases of tables."""
         terms: list[list[str]] = [[] for _ in self.words]
-        for (word, shift), label in zip(self._places, labels, strict=True):
+        for (word, shift), h in zip(self._places, self.hierarchies, strict=True):
+            label = self.label_by(h, f"{place}.l{h.index}", f"{of}.")
             terms[word].append(f"CAST({label} AS BIGINT) * {1 << shift}" if shift else f"CAST({label} AS BIGINT)")
         return ", ".join(f"{' + '.join(parts)} AS {word}" for word, parts in zip(self.words, terms, strict=True))
+
+    def cost_at(self, place: str, of: str) -> str:
+        """What a row of such a tuple costs there."""
+        return " + ".join(self.cost_by(h, f"{place}.l{h.index}", f"{of}.") for h in self.hierarchies)
 
     def label(self, hierarchy: Hierarchy, level: int, alias: str = "") -> str:
         return f"{alias}g{hierarchy.index}_{level}" if level < hierarchy.height else str(self.tops[hierarchy.index])
@@ -197,6 +175,31 @@ class Ground:
     def _by_level(hierarchy: Hierarchy, level: str, results: list[str]) -> str:
         cases = " ".join(f"WHEN {at} THEN {result}" for at, result in enumerate(results[:-1]))
         return f"CASE {level} {cases} ELSE {results[-1]} END"
+
+    # -- where two meet --------------------------------------------------------------------------------
+
+    def meeting_level(self, hierarchy: Hierarchy) -> str:
+        """The lowest level at which a and b, tuples or classes, have the same label."""
+        return self._where_they_meet(hierarchy, [str(level) for level in range(hierarchy.height + 1)])
+
+    def joint_levels(self) -> str:
+        """The levels l0, … of a class of both a and b."""
+        joint = ((h.index, f"GREATEST(a.l{h.index}, b.l{h.index}, {self.meeting_level(h)})") for h in self.hierarchies)
+        return ", ".join(f"CAST({level} AS TINYINT) AS l{index}" for index, level in joint)
+
+    def joint_cost(self) -> str:
+        """What a row of that class costs: costs rise with the level."""
+        joint = []
+        for h in self.hierarchies:
+            meeting = self._where_they_meet(h, [self.cost(h, level, "a.") for level in range(h.height + 1)])
+            joint.append(f"GREATEST(a.v{h.index}, b.v{h.index}, {meeting})")
+        return " + ".join(joint)
+
+    @staticmethod
+    def _where_they_meet(hierarchy: Hierarchy, results: list[str]) -> str:
+        label = f"g{hierarchy.index}"
+        cases = " ".join(f"WHEN a.{label}_{at} = b.{label}_{at} THEN {what}" for at, what in enumerate(results[:-1]))
+        return f"CASE {cases} ELSE {results[-1]} END"
 
     # -- verdicts --------------------------------------------------------------------------------------
 

@@ -71,7 +71,7 @@ class Improvement:
         names, keys = ", ".join(settlement.levels), ", ".join(settlement.keys)
         ground.make(
             "joined",
-            f"SELECT m.a, m.b, m.e, {settlement.joint_levels()} FROM {ground.name('moved')} m "
+            f"SELECT m.a, m.b, m.e, {ground.joint_levels()} FROM {ground.name('moved')} m "
             f"SEMI JOIN {ground.name('dissolved')} USING (e) JOIN {ground.name('movers')} a ON a.mover = m.a "
             f"JOIN {ground.name('classes')} b ON b.class = m.b",
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from duckanon.hierarchy import Hierarchy
 from duckanon.lattice import Node
 from duckanon.local.climb.ground import Ground
 
@@ -33,14 +32,14 @@ class Scout:
         """For every seed, the groups of tuples that it meets at the same node, nearest first: levels, w rows, cost; and
         the levels u{i} at which it meets all of them so far."""
         ground, levels = self.ground, [f"l{index}" for index in self.indexes]
-        meeting = ground.number_by(self._meeting(h) for h in ground.hierarchies)
+        meeting = ground.number_by(ground.meeting_level(h) for h in ground.hierarchies)
         met = (
             f"SELECT a.id AS seed, {meeting} AS node, SUM(b.n) AS w "
             f"FROM {ground.name('seeds')} a, {ground.name('left_over')} b GROUP BY ALL"
         )
         priced = (
-            f"SELECT m.*, {self._cost('m.l')} AS cost FROM (SELECT *, {ground.levels_of('node')} FROM ({met})) m "
-            f"JOIN {ground.name('seeds')} s ON s.id = m.seed"
+            f"SELECT m.*, {ground.cost_at('m', 's')} AS cost "
+            f"FROM (SELECT *, {ground.levels_of('node')} FROM ({met})) m JOIN {ground.name('seeds')} s ON s.id = m.seed"
         )
         order = "PARTITION BY seed ORDER BY cost, node"
         counted = (
@@ -49,14 +48,6 @@ class Scout:
         )
         joins = ", ".join(f"MAX({lv}) OVER ({order} ROWS UNBOUNDED PRECEDING) AS u{lv[1:]}" for lv in levels)
         return f"SELECT *, {joins} FROM ({counted}) WHERE nth <= {_NEIGHBOURS} AND before < {wanted}"
-
-    def _meeting(self, h: Hierarchy) -> str:
-        """The lowest level at which a and b have the same label."""
-        cases = " ".join(f"WHEN a.g{h.index}_{lv} = b.g{h.index}_{lv} THEN {lv}" for lv in range(h.height))
-        return f"CASE {cases} ELSE {h.height} END"
-
-    def _cost(self, level: str) -> str:
-        return " + ".join(self.ground.cost_by(h, f"{level}{h.index}", "s.") for h in self.ground.hierarchies)
 
     def _named(self, wanted: int) -> str:
         """The cheapest node for each seed: one at which it meets a group, or all of the nearest, with enough rows."""
@@ -70,7 +61,7 @@ class Scout:
         )
         number = self.ground.number_by(f"o.l{index}" for index in self.indexes)
         priced = (
-            f"SELECT o.seed, {number} AS node, {self._cost('o.l')} AS cost, "
+            f"SELECT o.seed, {number} AS node, {self.ground.cost_at('o', 's')} AS cost, "
             f"CASE WHEN o.w >= {wanted} THEN 0 ELSE 1 END AS short, o.w FROM ({sized}) o "
             f"JOIN {self.ground.name('seeds')} s ON s.id = o.seed"
         )

@@ -63,12 +63,10 @@ class Settlement:
 
     def make_members(self, placed: str, members: str) -> None:
         ground = self.ground
-        key = ground.packed(ground.label_by(h, f"p.l{h.index}", "t.") for h in ground.hierarchies)
-        cost = " + ".join(ground.cost_by(h, f"p.l{h.index}", "t.") for h in ground.hierarchies)
         ground.make(
             members,
-            f"SELECT p.*, t.n, {key}, {cost} AS cost FROM {ground.name(placed)} p "
-            f"JOIN {ground.name('tuples')} t ON t.id = p.id",
+            f"SELECT p.*, t.n, {ground.key_at('p', 't')}, {ground.cost_at('p', 't')} AS cost "
+            f"FROM {ground.name(placed)} p JOIN {ground.name('tuples')} t ON t.id = p.id",
         )
 
     # -- what fails ------------------------------------------------------------------------------------
@@ -131,7 +129,7 @@ class Settlement:
         ground = self.ground
         room = max(_FEWEST, PAIRS // classes)
         ground.make("movers", f"{movers} LIMIT {room} OFFSET {turn * room}")
-        joint = " + ".join(self._joint_cost(h) for h in ground.hierarchies)
+        joint = ground.joint_cost()
         # Price and class in one number: the cheapest is found fastest, and no two are alike.
         price = f"GREATEST(0, LEAST((a.x + b.x) * CAST({joint} AS BIGINT) - a.loss - b.loss, {(1 << 62) // classes}))"
         priced = (
@@ -146,21 +144,6 @@ class Settlement:
             f"FROM (SELECT a, x, {least} AS packed FROM ({priced}) GROUP BY a, x) m "
             f"JOIN {ground.name('classes')} c ON c.nth = m.packed % {classes}",
         )
-
-    def _joint_cost(self, h: Hierarchy) -> str:
-        """What a cell of the merged class costs: costs rise with the level."""
-        meeting = " ".join(
-            f"WHEN a.g{h.index}_{lv} = b.g{h.index}_{lv} THEN {self.ground.cost(h, lv, 'a.')}" for lv in range(h.height)
-        )
-        return f"GREATEST(a.v{h.index}, b.v{h.index}, CASE {meeting} ELSE {self.ground.top_cost(h)} END)"
-
-    def joint_levels(self) -> str:
-        columns = []
-        for h in self.ground.hierarchies:
-            meeting = " ".join(f"WHEN a.g{h.index}_{lv} = b.g{h.index}_{lv} THEN {lv}" for lv in range(h.height))
-            level = f"GREATEST(a.l{h.index}, b.l{h.index}, CASE {meeting} ELSE {h.height} END)"
-            columns.append(f"CAST({level} AS TINYINT) AS l{h.index}")
-        return ", ".join(columns)
 
     def _choose_homes(self) -> None:
         """Makes homes (a, x, b, price, fails): the nearest class with which a failing one holds, else the nearest."""
@@ -191,7 +174,7 @@ class Settlement:
         nearest = f"SELECT a, b FROM {homes} WHERE NOT EXISTS ({chosen}) ORDER BY packed, a LIMIT 1"
         chosen = f"{chosen} UNION ALL ({nearest})"
         levels = (
-            f"SELECT h.a, h.b, {self.joint_levels()} FROM ({chosen}) h "
+            f"SELECT h.a, h.b, {ground.joint_levels()} FROM ({chosen}) h "
             f"JOIN {classes} a ON a.class = h.a JOIN {classes} b ON b.class = h.b"
         )
         highest = ", ".join(f"MAX({level}) OVER (PARTITION BY b) AS {level}" for level in self.levels)

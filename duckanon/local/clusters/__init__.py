@@ -12,11 +12,13 @@ from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.classes import judged_classes
-from duckanon.expressions import DIALECT, TOLERANCE, literal
+from duckanon.expressions import DIALECT, TOLERANCE
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import labels_of_values
 from duckanon.lattice import Node
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import Distance
+from duckanon.local.tables import Tables
 from duckanon.measure import Measurer
 from duckanon.policy import Policy, Sensitive
 from duckanon.values import ValueTable
@@ -32,7 +34,7 @@ class Standing:
     levels: Node  # no cluster is above them
 
 
-class Clusters:
+class Clusters(Tables):
     """Every cell starts as a cluster of its own; merging is all that happens to them, but for yang's splits.
 
     Tables: cells (cell, codes, s…, n), burdens (cell, bound, alpha, y: the rows that a cell adds to a bounded value),
@@ -42,30 +44,15 @@ class Clusters:
     """
 
     def __init__(self, policy: Policy, census: Census, measurer: Measurer) -> None:
+        super().__init__(census.scratch, "clusters")
         self.policy, self.census, self.measurer = policy, census, measurer
         self.distance = Distance(census.hierarchies, policy.search.beta)
         self.values = [part.index for part in measurer.judged]
         self.keys = [h.code(0) for h in census.hierarchies] + [f"s{index}" for index in self.values]
-        self._adopted: dict[str, str] = {}
         self._judgement = self._asked()
         self._count_cells()
 
-    # -- tables ------------------------------------------------------------------------------------
-
-    def name(self, thing: str) -> str:
-        """The quoted name of a scratch table of ours."""
-        if thing not in self._adopted:
-            made = self.census.scratch.adopt("TABLE", f"clusters_{thing}")
-            self._adopted[thing] = made.sql(DIALECT, identify=True)
-        return self._adopted[thing]
-
-    def make(self, thing: str, query: str, note: str = "") -> None:
-        """A table anew; no INSERT: DuckDB 2.0.0 loses what a transaction inserts into a table that it made empty."""
-        self.census.engine.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
-
-    def count(self, thing: str) -> int:
-        ((rows,),) = self.census.engine.fetch(f"SELECT COUNT(*) FROM {self.name(thing)}")
-        return int(rows)
+    # -- cells ----------------------------------------------------------------------------------------
 
     def _count_cells(self) -> None:
         codes = [*self.census.codes, *(f"s{index}" for index in self.values)]
@@ -82,7 +69,7 @@ class Clusters:
         self.make("members", f"SELECT cell, cell AS id FROM {self.name('cells')}")
         self.make("burdens", self._burdens())
         for hierarchy in self.census.hierarchies:
-            self.make(f"labels_{hierarchy.index}", released_labels(hierarchy))
+            self.make(f"labels_{hierarchy.index}", labels_of_values(hierarchy))
 
     def _burdens(self) -> str:
         """cell, bound, alpha, y: every bound on a frequency, be it of a value (α) or of a level of sensitivity."""
@@ -123,11 +110,11 @@ class Clusters:
             f"FROM {self.name('counts')} n JOIN shapes s USING (id) GROUP BY id) "
             f"SELECT p.*, {self._label_columns()}, COALESCE(h.excess, 0) AS excess, "
             f"p.x < {k} OR COALESCE(h.broken, FALSE) {'OR v.failing' if fully else ''} AS failing "
-            f"FROM priced p {self._label_joins()} LEFT JOIN heavy h USING (id) {judged}",
+            f"FROM priced p {self._label_joins('p')} LEFT JOIN heavy h USING (id) {judged}",
             "the clusters",
         )
         levels = ", ".join(f"MAX(l{h.index})" for h in self.census.hierarchies)
-        ((clusters, failing, failing_rows, *highest),) = self.census.engine.fetch(
+        ((clusters, failing, failing_rows, *highest),) = self.engine.fetch(
             "SELECT COUNT(*), COUNT(*) FILTER (failing), CAST(COALESCE(SUM(x) FILTER (failing), 0) AS BIGINT), "
             f"{levels} FROM {self.name('clusters')}"
         )
@@ -163,10 +150,11 @@ class Clusters:
     def _label_columns(self) -> str:
         return ", ".join(f"t{h.index}.label AS g{h.index}" for h in self.census.hierarchies)
 
-    def _label_joins(self) -> str:
+    def _label_joins(self, cell: str) -> str:
+        """What a cell, by its codes, shows at the levels of the cluster p."""
         return " ".join(
             f"JOIN {self.name(f'labels_{h.index}')} t{h.index} "
-            f"ON t{h.index}.code = p.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
+            f"ON t{h.index}.code = {cell}.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
             for h in self.census.hierarchies
         )
 
@@ -224,45 +212,20 @@ class Clusters:
     def placement(self) -> Placement:
         """The cells of the clusters that hold, each at the lowest level that has its cluster's label."""
         levels = ", ".join(f"t{h.index}.lowest AS l{h.index}" for h in self.census.hierarchies)
-        joins = " ".join(
-            f"JOIN {self.name(f'labels_{h.index}')} t{h.index} "
-            f"ON t{h.index}.code = c.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
-            for h in self.census.hierarchies
-        )
         keys = ", ".join(f"c.{key}" for key in self.keys)
         self.make(
             "placement",
             f"SELECT {keys}, {levels} FROM {self.name('members')} m JOIN {self.name('clusters')} p USING (id) "
-            f"JOIN {self.name('cells')} c USING (cell) {joins} WHERE NOT p.failing",
+            f"JOIN {self.name('cells')} c USING (cell) {self._label_joins('c')} WHERE NOT p.failing",
             "where the cells go",
         )
-        placed = self.census.scratch.name("clusters_placement")
-        for thing in [thing for thing in self._adopted if thing != "placement"]:
-            self.census.scratch.drop(self.census.scratch.name(f"clusters_{thing}"))
-        return Placement(placed, tuple(self.keys))
+        return Placement(self.keep_only("placement"), tuple(self.keys))
 
 
 def _lowest(hierarchy: Hierarchy) -> str:
     codes = [hierarchy.code(level) for level in range(hierarchy.height)]
     cases = " ".join(f"WHEN MIN({code}) = MAX({code}) THEN {level}" for level, code in enumerate(codes))
     return f"CASE {cases} ELSE {hierarchy.height} END"
-
-
-def released_labels(hierarchy: Hierarchy) -> str:
-    """code, level, label: which released text (as a number) a raw code has at a level; and the lowest level with it."""
-    mapping = hierarchy.mapping.sql(DIALECT, identify=True)
-    top = literal(hierarchy.top).sql(DIALECT)
-    texts = [f"SELECT code_0 AS code, 0 AS level, CAST(value AS VARCHAR) AS text FROM {mapping}"]
-    for level in range(1, hierarchy.height):
-        texts.append(f"SELECT code_0, {level}, label_{level} FROM {mapping}")
-    # NULL has code 0, and is released as NULL below the top.
-    texts += [f"SELECT 0, {level}, NULL" for level in range(hierarchy.height)]
-    texts.append(f"SELECT code_0, {hierarchy.height}, {top} FROM {mapping}")
-    texts.append(f"SELECT 0, {hierarchy.height}, {top}")
-    return (
-        "SELECT code, level, DENSE_RANK() OVER (ORDER BY text NULLS FIRST) AS label, "
-        f"MIN(level) OVER (PARTITION BY code, text) AS lowest FROM ({' UNION ALL '.join(texts)})"
-    )
 
 
 def _asked_of_values(values: ValueTable) -> str:

@@ -147,9 +147,7 @@ class Rounds:
         c.make("matched", f"SELECT edge.u AS id, edge.v AS old FROM ({best}) GROUP BY edge HAVING COUNT(*) = 2")
         found = c.count("matched")
         if found:
-            c.make(
-                "merges", f"SELECT old, id FROM {c.name('merges')} UNION ALL SELECT old, id FROM {c.name('matched')}"
-            )
+            c.add("merges", f"SELECT old, id FROM {c.name('matched')}")
             touched = f"SELECT id FROM {c.name('matched')} UNION ALL SELECT old FROM {c.name('matched')}"
             c.make("edges", f"SELECT * FROM {edges} WHERE u NOT IN ({touched}) AND v NOT IN ({touched})")
         return found
