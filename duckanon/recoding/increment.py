@@ -59,9 +59,8 @@ class Increment(FullDomain):
         self.cells = self._joined(source, before)
         self._count(before)
 
-    def _joined(self, source: BoundSource, before: exp.Table) -> exp.Table:
-        """Every cell of the source at the node as it is shown (r0 …), with its keys, how many rows there are of it
-        (is_), were released (was) and will be (n), and whether its class holds."""
+    def _now(self, source: BoundSource) -> exp.Select:
+        """Every cell of the source at the node as it is shown (r0 …), its keys and rows n, and whether its class holds."""
         census, keys = self.census, self.census.keys(self.node)
         columns = [column(name, "c") for name in (*keys, *census.others)]
         holds = sql("MAX(CASE WHEN g.x IS NULL THEN 0 ELSE 1 END)").as_("holds")
@@ -70,20 +69,24 @@ class Increment(FullDomain):
         cells = cells.join(self.holding().subquery("g"), on=same(keys, "c", "g", nulls=False), join_type="left")
         cells = cells.group_by(*columns) if columns else cells
         shown = labelled_cells(census, cells, self.shown(), source)
-        shown = shown.select(*(column(key, "c") for key in keys), column("holds", "c"))
+        return shown.select(*(column(key, "c") for key in keys), column("holds", "c"))
+
+    def _joined(self, source: BoundSource, before: exp.Table) -> exp.Table:
+        """These cells with the number of their rows that there are (is_), were released (was) and will be (n)."""
+        places = range(len(source.released))
         texts = [
             exp.NullSafeEQ(this=text_of(column(f"r{place}", "c")), expression=column(f"t{place}", "b"))
-            for place in range(len(source.released))
+            for place in places
         ]
         joined = (
             exp.select("c.*", sql("COALESCE(b.n, 0)").as_("was"))
-            .from_(shown.subquery("c"))
+            .from_(self._now(source).subquery("c"))
             .join(exp.alias_(before, "b", table=True), on=exp.and_(*texts), join_type="left")
         )
         will = sql("CASE WHEN holds = 1 THEN n ELSE was END").as_("n")
-        names = [f"r{place}" for place in range(len(source.released))] + keys
-        query = exp.select(*map(column, names), "holds", "was", column("n").as_("is_"), will)
-        return census.scratch.table("increment", query.from_(joined.subquery("j")), "the last release, and what is new")
+        names = [*(f"r{place}" for place in places), *self.census.keys(self.node), "holds", "was"]
+        query = exp.select(*map(column, names), column("n").as_("is_"), will).from_(joined.subquery("j"))
+        return self.census.scratch.table("increment", query, "the last release, and what is new")
 
     def _count(self, before: exp.Table) -> None:
         engine = self.census.engine
