@@ -60,7 +60,7 @@ class Increment(FullDomain):
         self._count(before)
 
     def _now(self, source: BoundSource) -> exp.Select:
-        """Every cell of the source at the node as it is shown (r0 …), its keys and rows n, and whether its class holds."""
+        """Every cell of the source at the node as shown (r0 …), its keys, its rows n, and whether its class holds."""
         census, keys = self.census, self.census.keys(self.node)
         columns = [column(name, "c") for name in (*keys, *census.others)]
         holds = sql("MAX(CASE WHEN g.x IS NULL THEN 0 ELSE 1 END)").as_("holds")
