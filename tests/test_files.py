@@ -351,6 +351,21 @@ def test_a_folder_that_does_not_fit_on_the_disk_leaves_nothing(people: Folder) -
     assert people.files() == files
 
 
+@pytest.mark.parametrize("left", ["unfinished", "sidecar"])
+@pytest.mark.parametrize("outcome", ["released", "unchanged", "infeasible"])
+def test_the_next_run_sweeps_whatever_becomes_of_it(people: Folder, duckanon: Command, left: str, outcome: str) -> None:
+    text = released_to("csv", "out.csv") + '[ledger]\ndatabase = "ledger.duckdb"\n'
+    assert duckanon("run", people.policy(text)).code == 0
+    files = people.files()
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (people.path / f".out.csv.{dead.pid}.{left}").write_text("half a file")
+    policy = people.policy(text.replace("k = 3", "k = 3000") if outcome == "infeasible" else text)
+    told = duckanon("run", policy, "--json", *(["--if-changed"] if outcome == "unchanged" else []))
+    assert told.json["status"] == outcome
+    assert people.files() == files
+
+
 MOMENTS = {
     "before the swap": "folder._exchanged = die",
     "right after it": "place.shutil.rmtree = die",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import duckdb
 import pytest
 
+from duckanon import connect
 from tests.conftest import PEOPLE, Command, Folder
 
 
@@ -44,3 +49,48 @@ def test_what_does_not_fit_is_spilled(folder: Folder) -> None:
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["privacy"]["k"] >= 5
     assert folder.files() == ["out.parquet", "people.parquet", "policy.toml"]
+
+
+# -- what is spilled ------------------------------------------------------------------------------
+
+OPEN = """
+import time
+from duckanon import connect
+print(connect().fetch("SELECT current_setting('temp_directory')")[0][0], flush=True)
+time.sleep(60)
+"""
+
+
+def make_old(path: Path) -> None:
+    os.utime(path, (time.time() - 3600, time.time() - 3600))
+
+
+def test_nobody_else_reads_what_is_spilled() -> None:
+    with connect() as db:
+        ((path,),) = db.fetch("SELECT current_setting('temp_directory')")
+        assert stat.S_IMODE(Path(path).stat().st_mode) == 0o700
+    assert not Path(path).exists()
+
+
+def test_what_the_killed_have_spilled_is_swept() -> None:
+    with subprocess.Popen([sys.executable, "-c", OPEN], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        path = Path(process.stdout.readline().strip())
+        (path / "left").write_text("values")
+        make_old(path)
+        with connect():
+            assert path.exists(), "it is in use"
+        process.kill()
+    with connect():
+        assert not path.exists()
+
+
+def test_without_room_for_temporary_files(people: Folder, tmp_path: Path) -> None:
+    """What needs no spilling goes on."""
+    nowhere, database, policy = str(tmp_path / "nowhere"), str(people.database), str(people.policy(PEOPLE))
+    code = (
+        f"import tempfile\ntempfile.tempdir = {nowhere!r}\nfrom duckanon import check, connect\n"
+        f"with connect({database!r}, read_only=True) as db:\n    print(check({policy!r}, db).status)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.stdout.strip() == "violated", ended.stderr

@@ -310,7 +310,7 @@ def test_a_stopped_run_leaves_a_line_in_the_ledger_and_nothing_else(
     assert people.sql(f"FROM {place}") == released
     assert people.sql("SELECT schema_name, table_name FROM duckdb_tables()") == relations
     assert not lock_of(policy, people).exists()
-    assert list(Path(tempfile.gettempdir()).glob(f"duckanon-{process.pid}-*")) == []
+    assert list(Path(tempfile.gettempdir()).glob(f"duckanon-*-spill-{process.pid}-*")) == []
 
 
 # -- the examples for schedulers ------------------------------------------------------------------

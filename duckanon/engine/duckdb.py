@@ -20,6 +20,7 @@ from duckanon.engine.files import copy_options, escaped, inside, read_back, text
 from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
 from duckanon.engine.source_files import find_files, must_agree, patterns_of, reading
+from duckanon.engine.spill import Spill
 from duckanon.errors import EngineError
 from duckanon.policy import Release
 
@@ -38,20 +39,23 @@ class DuckDB:
 
     dialect = "duckdb"
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, owned: bool) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
+    ) -> None:
+        """`spill`: of a connection that is ours, and to be closed."""
         self.connection = connection
         self.location = location
         self.persistent = persistent
         self.trace: list[tuple[str, exp.Expr | str]] = []
-        self._owned = owned
+        self._spill = spill
         self._macros: str | None = None
 
     @classmethod
     def open(cls, path: Path | None, writable: bool, limits: Limits | None = None, wait: float = 0.0) -> DuckDB:
         """Open a database file, or an empty database in memory. `wait`: seconds for another process to leave it."""
         location = "the database in memory" if path is None else str(path)
-        connection = connect(path, writable, limits or Limits(), wait)
-        return cls(connection, location, persistent=path is not None, owned=True)
+        connection, spill = connect(path, writable, limits or Limits(), wait)
+        return cls(connection, location, persistent=path is not None, spill=spill)
 
     @classmethod
     def wrap(cls, connection: duckdb.DuckDBPyConnection) -> DuckDB:
@@ -59,7 +63,7 @@ class DuckDB:
         first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
         if first == second:  # outside a transaction every statement has one of its own
             raise EngineError("the connection has an open transaction; commit it or roll it back first")
-        return cls(connection, "the connected database", persistent=True, owned=False)
+        return cls(connection, "the connected database", persistent=True)
 
     def __enter__(self) -> DuckDB:
         return self
@@ -68,12 +72,13 @@ class DuckDB:
         self.close()
 
     def close(self) -> None:
-        if self._macros is not None and not self._owned:
+        if self._macros is not None and self._spill is None:
             with suppress(duckdb.Error):  # whatever went wrong before is the error to see
                 self.connection.execute(f"DETACH {quoted(self._macros)}")
         self._macros = None
-        if self._owned:
+        if self._spill is not None:
             self.connection.close()
+            self._spill.close()
 
     # -- asking -----------------------------------------------------------------------------------
 

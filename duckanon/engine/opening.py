@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import secrets
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +10,7 @@ import duckdb
 from sqlglot import exp
 
 from duckanon.engine.client_errors import is_lock, opening_fault
+from duckanon.engine.spill import Spill
 from duckanon.errors import EngineError
 
 _BETWEEN_TRIES = 0.2  # seconds
@@ -26,15 +24,17 @@ class Limits:
     threads: int | None = None
 
 
-def connect(path: Path | None, writable: bool, limits: Limits, wait: float = 0.0) -> duckdb.DuckDBPyConnection:
-    """A database file, or an empty database in memory. Never creates a file."""
+def connect(path: Path | None, writable: bool, limits: Limits, wait: float) -> tuple[duckdb.DuckDBPyConnection, Spill]:
+    """A database file, or an empty database in memory, and the folder that it spills to. Never creates a file."""
     connection = duckdb.connect() if path is None else _connect_file(path, writable, wait)
+    spill = Spill()
     try:
-        _limit(connection, limits)
+        _limit(connection, limits, spill)
     except BaseException:
         connection.close()
+        spill.close()
         raise
-    return connection
+    return connection, spill
 
 
 def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyConnection:
@@ -56,13 +56,10 @@ def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyCon
             time.sleep(min(_BETWEEN_TRIES, left))
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
-    """What does not fit into memory goes where the system keeps temporary files, not beside the database: that may be
-    a folder of somebody else's. DuckDB makes the folder when it needs it, and removes it."""
-    spill = Path(tempfile.gettempdir()) / f"duckanon-{os.getpid()}-{secrets.token_hex(4)}"
+def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill) -> None:
     settings = {
         "enable_progress_bar": False,  # it would go to standard output, in between the result
-        "temp_directory": str(spill),
+        "temp_directory": str(spill.path or ""),
         "memory_limit": limits.memory,
         "threads": limits.threads,
     }

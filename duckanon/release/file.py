@@ -94,8 +94,10 @@ class FileTarget:
             raise
 
     def abandon(self) -> None:
-        """Leaves nothing beside the release: neither what did not become one, nor what it replaced."""
+        """Leaves nothing beside the release: neither what did not become one, nor what it replaced, nor what a killed
+        run has left."""
         remove(self.unfinished)
+        self.place.sweep()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -82,7 +82,7 @@ class Place:
 
     def sweep(self) -> None:
         """Removes what a killed run left unfinished, not what another run is writing now."""
-        for left in self._left("unfinished"):
+        for left in (*self._left("unfinished"), *self._left("sidecar")):
             remove(left)
 
     def _left(self, what: str) -> list[Path]:
