@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.engine import Relation
+from duckanon.engine.names import folded
 from duckanon.errors import ReleaseError
 from duckanon.expressions import column, same, sql, text_of
 from duckanon.lattice import Node
@@ -16,50 +17,66 @@ from duckanon.verify import People
 
 
 def people_of(census: Census, node: Node, source: BoundSource, released: Relation, scratch: Scratch) -> People:
-    """The released rows with the person of each, from the source itself: not from the census that was searched.
+    """The released rows by class, each with its person, from the source itself: not from the census that was searched.
 
     A class is released whole or not at all, so the people of its source rows are its people. That it is whole is
     checked, value by value.
     """
     assert source.entity is not None
+    sensitive = [values.column.name for values in census.sensitive]
+    number = _free_name("class", [*sensitive, source.entity.name])
     qi = [h.column.name for h in census.hierarchies]
-    rows = scratch.table("generalized", _generalized(census, node, source, scratch), "verify: the source at its levels")
-    classes = _counted(released.table, qi, [])
-    keys = [f"t{place}" for place in range(len(qi))]
-    texts = [text_of(column(name, "r")).as_(key) for name, key in zip(qi, keys, strict=True)]
-    labelled = exp.select("r.*", *texts).from_(exp.alias_(rows, "r", table=True))
-    names = [*qi, *(values.column.name for values in census.sensitive), source.entity.name]
-    shown = (
-        exp.select(*(column(name, "l") for name in names))
-        .from_(labelled.subquery("l"))
-        .join(classes.subquery("c"), on=same(keys, "l", "c", nulls=True))
-    )
-    people = scratch.table("people", shown, "verify: whose the released rows are")
-    scratch.drop(rows)
-    _must_be_equal(people, released, names[:-1], scratch)
-    return People(Relation((people.name,), "table"), qi, scratch, source.entity.name)
+    numbered = exp.select("*", sql("ROW_NUMBER() OVER ()").as_(number, quoted=True))
+    numbered = numbered.from_(_by_text(released.table, qi, "q").subquery("classes"))
+    classes = scratch.table("released_classes", numbered, "verify: the classes of the release")
+    rows = _numbered_rows(census, node, source, classes, number, scratch)
+    people = scratch.table("people", rows, "verify: whose the released rows are")
+    _must_be_whole(people, released, classes, (number, qi, sensitive), scratch)
+    return People(Relation((people.name,), "table"), [number], scratch, source.entity.name)
 
 
-def _generalized(census: Census, node: Node, source: BoundSource, scratch: Scratch) -> exp.Select:
-    """Under the names that they are released by."""
+def _numbered_rows(
+    census: Census, node: Node, source: BoundSource, classes: exp.Table, number: str, scratch: Scratch
+) -> exp.Select:
+    """The source rows of the released classes: the number of the class, what is sensitive, and the person."""
     assert source.entity is not None
     rows = generalized_by_level(
         census, node, source, source.table, lambda thing, query: scratch.table(f"{thing}_shown", query, "labels")
     )
-    named = {f"g{h.index}": h.column.name for h in census.hierarchies}
-    named |= {f"s{values.index}": values.column.name for values in census.sensitive} | {"e": source.entity.name}
-    shown = [column(code).as_(name, quoted=True) for code, name in named.items()]
-    return exp.select(*shown).from_(rows.subquery("rows"))
+    labels = [
+        exp.NullSafeEQ(this=text_of(column(f"g{h.index}", "r")), expression=column(f"q{h.index}", "c"))
+        for h in census.hierarchies
+    ]
+    shown = {f"s{values.index}": values.column.name for values in census.sensitive} | {"e": source.entity.name}
+    return (
+        exp.select(column(number, "c"), *(column(code, "r").as_(name, quoted=True) for code, name in shown.items()))
+        .from_(rows.subquery("r"))
+        .join(exp.alias_(classes, "c", table=True), on=exp.and_(*labels))
+    )
 
 
-def _must_be_equal(people: exp.Table, released: Relation, names: list[str], scratch: Scratch) -> None:
-    keys = [f"t{place}" for place in range(len(names))]
+def _must_be_whole(
+    people: exp.Table,
+    released: Relation,
+    classes: exp.Table,
+    columns: tuple[str, list[str], list[str]],
+    scratch: Scratch,
+) -> None:
+    """Of every class and sensitive value the release has as many rows as the source."""
+    number, qi, sensitive = columns
+    keys = [f"v{place}" for place in range(len(sensitive))]
+    groups = _by_text(released.table, qi, "q", sensitive)
+    shown = (
+        exp.select(column(number, "c"), *(column(key, "g") for key in keys), column("n", "g"))
+        .from_(groups.subquery("g"))
+        .join(exp.alias_(classes, "c", table=True), on=same([f"q{i}" for i in range(len(qi))], "g", "c", nulls=True))
+    )
+    counted = _by_text(people, sensitive, "v").select(column(number), sql("COUNT(*)").as_("n"))
+    counted = counted.group_by(column(number))
     differing = (
         exp.select("COUNT(*)")
-        .from_(_counted(people, names, ["n"]).subquery("p"))
-        .join(
-            _counted(released.table, names, ["n"]).subquery("r"), on=same(keys, "p", "r", nulls=True), join_type="full"
-        )
+        .from_(counted.subquery("p"))
+        .join(shown.subquery("r"), on=same([number, *keys], "p", "r", nulls=True), join_type="full")
         .where(sql("p.n IS DISTINCT FROM r.n"))
     )
     ((found,),) = scratch.engine.fetch(differing, "verify: the release is the source at its levels")
@@ -68,9 +85,17 @@ def _must_be_equal(people: exp.Table, released: Relation, names: list[str], scra
         raise ReleaseError(f"the release {what}; release it anew")
 
 
-def _counted(table: exp.Table, names: list[str], counts: list[str]) -> exp.Select:
-    """The distinct values of the columns, as texts t0 …: a file does not tell a number from a label."""
-    texts = [text_of(column(name)) for name in names]
-    query = exp.select(*(text.as_(f"t{place}") for place, text in enumerate(texts)))
-    query = query.select(*(sql("COUNT(*)").as_(name) for name in counts))
-    return query.from_(table).group_by(*(text.copy() for text in texts))
+def _by_text(table: exp.Table, names: list[str], key: str, counted: list[str] | None = None) -> exp.Select:
+    """The distinct values of the columns as texts: a file does not tell a number from a label. With those of the
+    `counted` columns, v0 …, the number n of their rows."""
+    texts = {f"{key}{place}": text_of(column(name)) for place, name in enumerate(names)}
+    texts |= {f"v{place}": text_of(column(name)) for place, name in enumerate(counted or [])}
+    query = exp.select(*(text.as_(alias) for alias, text in texts.items())).from_(table)
+    query = query.select(sql("COUNT(*)").as_("n")) if counted is not None else query
+    return query.group_by(*(text.copy() for text in texts.values())) if texts else query
+
+
+def _free_name(name: str, taken: list[str]) -> str:
+    while folded(name) in map(folded, taken):
+        name += "_"
+    return name
