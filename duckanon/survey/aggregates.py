@@ -36,12 +36,13 @@ class Aggregates:
         self.census, self.sensitive = census, sensitive
         bottom = (0,) * len(census.hierarchies)
         self._kept = [Aggregate(bottom, base, self._rows(base))]
+        self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
         self._sizes: dict[Node, int] = {}  # the rows of an aggregate at a measured node, at most
         self._made = 0
 
     def learn(self, node: Node, classes: int) -> None:
         """How many classes a node has."""
-        self._sizes[node] = classes * self._values
+        self._sizes[node] = classes * self._values + self._persons
 
     @property
     def _values(self) -> int:
@@ -75,7 +76,7 @@ class Aggregates:
     def _guessed(self, node: Node, finer: Aggregate) -> int:
         """The rows of an aggregate at a node, as if it shrank as the domains of its columns do."""
         most, most_of_finer = self._most(node), self._most(finer.node)
-        return min(most * self._values, finer.rows * most // most_of_finer)
+        return min(most * self._values, finer.rows * most // most_of_finer) + self._persons
 
     def _most(self, node: Node) -> int:
         return prod(h.levels[level].values for h, level in zip(self.census.hierarchies, node, strict=True))
@@ -104,6 +105,6 @@ class Aggregates:
         self._kept.append(Aggregate(node, table, self._rows(table)))
         return self._kept[-1]
 
-    def _rows(self, table: exp.Table) -> int:
-        ((rows,),) = self.census.engine.fetch(exp.select("COUNT(*)").from_(table))
+    def _rows(self, table: exp.Table, what: str = "COUNT(*)") -> int:
+        ((rows,),) = self.census.engine.fetch(exp.select(what).from_(table))
         return int(rows)
