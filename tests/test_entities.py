@@ -78,7 +78,8 @@ def db() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def load(db: duckdb.DuckDBPyConnection, rows: list[Visit]) -> None:
     db.execute("CREATE OR REPLACE TABLE visits (patient VARCHAR, age INTEGER, zip VARCHAR, disease VARCHAR)")
-    db.executemany("INSERT INTO visits VALUES (?, ?, ?, ?)", rows)
+    columns = [list(values) for values in zip(*rows, strict=True)]
+    db.execute("INSERT INTO visits SELECT unnest(?), unnest(?), unnest(?), unnest(?)", columns)
 
 
 # -- the reference --------------------------------------------------------------------------------
@@ -144,7 +145,7 @@ def test_five_rows_of_one_person_are_k_1(db: duckdb.DuckDBPyConnection) -> None:
     assert checked.people == {"source": 1, "released": 1}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("method", ["greedy", "optimal", "datafly"])
 def test_a_release_holds_by_people(db: duckdb.DuckDBPyConnection, seed: int, method: str) -> None:
     rows = visits(seed)
@@ -174,13 +175,12 @@ def test_optimal_is_the_best_of_all_nodes(db: duckdb.DuckDBPyConnection, seed: i
     """With people in several classes no rule but k is monotone; the search must not prune as if it were."""
     rows = visits(seed + 10, people=40)
     load(db, rows)
-    found = duckanon.run(policy(sensitive="alpha = 0.6", method="optimal", suppression=0), db)
-    losses = []
+    found = duckanon.run(policy(sensitive="alpha = 0.7", method="optimal", suppression=0), db)
+    losses, ncps = [], _ncp_of_all_nodes(db, policy(sensitive="alpha = 0.7", suppression=0))
     for age, code in product(range(5), range(4)):
         classes = [figures(c) for c in at_levels(rows, age, code).values()]
-        if all(f.people >= 3 and f.alpha <= 0.6 for f in classes):
-            fixed = policy(sensitive="alpha = 0.6", suppression=0)
-            losses.append(_ncp_at(db, fixed, age, code))
+        if all(f.people >= 3 and f.alpha <= 0.7 for f in classes):
+            losses.append(ncps[age, code])
     if found.status == "infeasible":
         assert losses == []
     else:
@@ -188,8 +188,8 @@ def test_optimal_is_the_best_of_all_nodes(db: duckdb.DuckDBPyConnection, seed: i
         assert found.utility["ncp"] == pytest.approx(min(losses))
 
 
-def _ncp_at(db: duckdb.DuckDBPyConnection, wanted: Policy, age: int, code: int) -> float:
-    """The NCP of one node, from the same code without people: losses do not depend on who is counted."""
+def _ncp_of_all_nodes(db: duckdb.DuckDBPyConnection, wanted: Policy) -> dict[tuple[int, ...], float]:
+    """Their NCP with the failing rows suppressed, each measured alone: what the search prunes is among them."""
     from duckanon.census import take_census
     from duckanon.engine.duckdb import DuckDB
     from duckanon.measure import Measurer
@@ -201,8 +201,12 @@ def _ncp_at(db: duckdb.DuckDBPyConnection, wanted: Policy, age: int, code: int) 
     try:
         census = take_census(wanted, bind_source(wanted, scratch), scratch)
         measurer = Measurer(wanted, census)
-        ncp: float = FullDomain(wanted, measurer, measurer.measure((age, code))).utility()["ncp"]
-        return ncp
+        found: dict[tuple[int, ...], float] = {}
+        for node in product(range(5), range(4)):
+            recoding = FullDomain(wanted, measurer, measurer.measure(node))
+            found[node] = recoding.utility()["ncp"]
+            scratch.drop(recoding.good)
+        return found
     finally:
         scratch.clear()
 
@@ -249,7 +253,7 @@ def test_what_everybody_has_is_known(db: duckdb.DuckDBPyConnection) -> None:
 
 
 @pytest.mark.parametrize("asked", ["t = 0.4", "recursive = { c = 4.0, l = 2 }", "values.HIV = { l = 2, alpha = 0.5 }"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_search_and_verification_agree(db: duckdb.DuckDBPyConnection, seed: int, asked: str) -> None:
     load(db, visits(seed + 20))
     for method in ("greedy", "optimal"):

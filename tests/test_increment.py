@@ -67,11 +67,11 @@ def db(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def add(db: duckdb.DuckDBPyConnection, count: int, seed: int) -> None:
     dice = random.Random(seed)
-    rows = [
-        (seed * 1000 + i, dice.randint(20, 59), dice.choice("AAB"), dice.choice(["flu", "cold", "HIV", None]), i % 3)
-        for i in range(count)
-    ]
-    db.executemany("INSERT INTO people VALUES (?, ?, ?, ?, ?)", rows)
+    ages, cities = [dice.randint(20, 59) for _ in range(count)], [dice.choice("AAB") for _ in range(count)]
+    diseases = [dice.choice(["flu", "cold", "HIV", None]) for _ in range(count)]
+    ids = [seed * 1000 + i for i in range(count)]
+    new = "INSERT INTO people SELECT unnest(?) AS id, unnest(?), unnest(?), unnest(?), id % 3"
+    db.execute(new, [ids, ages, cities, diseases])
 
 
 def insert(db: duckdb.DuckDBPyConnection, *rows: tuple[int, str, str, int], times: int = 1) -> None:
