@@ -16,7 +16,7 @@ from duckanon.lattice import Node
 from duckanon.people import people_told
 from duckanon.policy import Policy
 from duckanon.release.audit import audit_release
-from duckanon.release.existing import existing_release, must_have_its_columns
+from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
 from duckanon.release.people import people_of
 from duckanon.result import Result, named_levels
 from duckanon.scratch import Scratch
@@ -35,7 +35,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source, engine)
-            node = _levels(census, relation)
+            node = _levels(census, relation, said_levels(policy, engine))
             people = _people_of_release(census, node, source, relation, scratch)
         else:
             relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
@@ -82,16 +82,18 @@ def _people_of_release(
     return people_of(census, node, source, relation, scratch)
 
 
-def _levels(census: Census, relation: Relation) -> Node | None:
-    """The finest levels whose labels the release consists of; None when it is of no single level."""
-    levels = [_level(census.engine, hierarchy, relation) for hierarchy in census.hierarchies]
+def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:
+    """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
+    None: it is of no single level."""
+    levels = [_level(census.engine, h, relation, said.get(h.column.name)) for h in census.hierarchies]
     return None if None in levels else tuple(level for level in levels if level is not None)
 
 
-def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation) -> int | None:
+def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
     released = text_of(column(hierarchy.column.name)).as_("label")
     labels = exp.select(released).distinct().from_(relation.table).subquery("r")
-    for level in range(hierarchy.height + 1):
+    levels = range(hierarchy.height + 1)
+    for level in sorted(levels, key=lambda level: level != said):
         if level == hierarchy.height:
             known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.expressions import any_of, column, double, same, sql
+from duckanon.expressions import any_of, column, same, sql
 from duckanon.models import ClassRule, TableRule, k_rule
 from duckanon.models.alpha import alpha_rules
 from duckanon.models.closeness import closeness_rules, with_crossings
@@ -63,11 +63,11 @@ def judged_classes(
     verdicts = [k_rule(k).fails(column(counted.size, first))]
     for part in judged:
         query = _with_class_figures(query, cells, keys, part, nulls, counted)
-        name = f"c{part.index}"
-        if name != first:
-            query = query.join(name, on=same(keys, first, name, nulls))
+        for name in dict.fromkeys(_home(rule, part, counted) for rule in part.rules):
+            if name != first:
+                query = query.join(name, on=same(keys, first, name, nulls))
         for place, rule in enumerate(part.rules):
-            figure = column(f"f{part.index}_{place}", name)
+            figure = column(f"f{part.index}_{place}", _home(rule, part, counted))
             query = query.select(figure)
             verdicts.append(rule.constraint.fails(figure))
     return query.select(any_of(verdicts).as_("failing"))
@@ -77,6 +77,11 @@ def _sizes(cells: exp.Expr, keys: list[str], counted: Counted) -> exp.Select:
     columns, sizes = [column(key) for key in keys], {"x": ROWS.number, counted.size: counted.number}
     query = exp.select(*columns, *(sql(number).as_(name) for name, number in sizes.items())).from_(cells)
     return query.group_by(*columns) if columns else query
+
+
+def _home(rule: ClassRule, part: Judged, counted: Counted) -> str:
+    """Where the figure of a rule is: who has a level is no sum over its values, where people are counted."""
+    return f"b{part.index}" if rule.of_levels and counted is not ROWS else f"c{part.index}"
 
 
 def _with_class_figures(
@@ -109,10 +114,48 @@ def _with_class_figures(
         crossings = with_crossings(exp.to_table(source), part.values)
         query = query.with_(f"i{part.index}", as_=crossings)
         source = f"i{part.index}"
-    figures = [_figure(rule, counted).as_(f"f{part.index}_{place}") for place, rule in enumerate(part.rules)]
+    if counted is ROWS:
+        return _with_figures(query, names, part, f"c{part.index}", source, counted)
+    if any(not rule.of_levels for rule in part.rules):
+        query = _with_figures(query, names, part, f"c{part.index}", source, counted)
+    if any(rule.of_levels for rule in part.rules):
+        query = _with_figures(
+            _with_levels(query, cells, names, part, nulls, counted),
+            names,
+            part,
+            f"b{part.index}",
+            f"l{part.index}",
+            counted,
+        )
+    return query
+
+
+def _with_levels(
+    query: exp.Select, cells: exp.Expr, names: list[str], part: Judged, nulls: bool, counted: Counted
+) -> exp.Select:
+    """Adds the CTE l{j}: how many of a class have a value of each level; no level stands for no value."""
+    described = exp.alias_(part.values.copy(), "d", table=True)
+    on = exp.EQ(this=column(f"s{part.index}"), expression=column(part.key, "d"))
+    keys = [column(name) for name in names]
+    levels = exp.select(*keys, column("level", "d"), sql(counted.number).as_("y"))
+    levels = levels.from_(cells).join(described, on=on, join_type="left").group_by(*keys, column("level", "d"))
+    rows = exp.select("y.*", column(counted.size, "s"), column("level", "y").as_("value")).from_(levels.subquery("y"))
+    return query.with_(f"l{part.index}", as_=rows.join("sizes AS s", on=same(names, "y", "s", nulls)))
+
+
+def _with_figures(
+    query: exp.Select, names: list[str], part: Judged, home: str, source: str, counted: Counted
+) -> exp.Select:
+    """Adds the CTE of the classes with the figures that are at home there."""
+    figures = [
+        _figure(rule, counted).as_(f"f{part.index}_{place}")
+        for place, rule in enumerate(part.rules)
+        if _home(rule, part, counted) == home
+    ]
+    keys = [column(name) for name in names]
     rows_of_class = [sql("SUM(y)").as_("x")] if counted is ROWS else []
     classes = exp.select(*keys, *rows_of_class, *figures).from_(source)
-    return query.with_(f"c{part.index}", as_=classes.group_by(*keys) if keys else classes)
+    return query.with_(home, as_=classes.group_by(*keys) if keys else classes)
 
 
 def _figure(rule: ClassRule, counted: Counted) -> exp.Expr:
@@ -126,8 +169,10 @@ def _figure(rule: ClassRule, counted: Counted) -> exp.Expr:
     figure = rule.figure.transform(resolved)
     if counted is ROWS or rule.homogeneous is None:
         return figure
-    everybody = "CASE WHEN MAX(CASE WHEN value IS NOT NULL THEN y END) >= :size THEN :homogeneous ELSE :figure END"
-    return sql(everybody, size=size, homogeneous=double(rule.homogeneous), figure=figure)
+    known = rule.homogeneous.transform(resolved)
+    everybody = "MAX(CASE WHEN value IS NOT NULL THEN y END) >= :size"
+    judged = f"CASE WHEN :figure IS NOT NULL AND {everybody} THEN :known ELSE :figure END"
+    return sql(judged, size=size, known=known, figure=figure)
 
 
 def _over(keys: list[exp.Column]) -> Callable[[str, str | None], exp.Expr]:

@@ -27,6 +27,7 @@ from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release import Labels, as_they_are
 from duckanon.release.audit import audit_release
 from duckanon.release.difference import difference
+from duckanon.release.existing import exists
 from duckanon.release.people import people_of
 from duckanon.release.previous import Previous, look_back
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
@@ -59,7 +60,7 @@ def run(
     if if_changed:
         job.book.must_be_kept()
     if incremental:
-        must_be_addable(policy)
+        must_be_addable(policy, replace)
     watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
         result = job.release(replace, dry_run, if_changed)
@@ -88,6 +89,7 @@ class Run:
     watch: Watch
     incremental: bool = False
     mark: str = ""
+    stands: bool = False  # whether a release of this policy is in the place
     previous: Previous = field(default_factory=Previous)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -97,6 +99,7 @@ class Run:
     def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
         """Make the release and let it take its place, with its entry in the ledger."""
         self.target = open_target(self.policy, self.engine, replace, dry_run)
+        self.stands = exists(self.policy, self.engine) and not replace
         before = Scratch(self.engine)
         try:
             self.previous = look_back(self.policy, self.engine, before, added_to=self.incremental)
@@ -170,10 +173,9 @@ class Run:
         return difference(self.policy, before, released, source, self.scratch) if before else None
 
     def last_node(self, census: Census) -> Node | None:
-        """The node of the last release, where the policy's mode asks for it."""
-        levels = self.book.last_levels("--incremental" if self.incremental else None)
+        """The node of the last release, where the policy's mode or an increment follows it."""
         heights = {h.column.name: h.height for h in census.hierarchies}
-        return None if levels is None else self.book.node_of(levels, heights)
+        return self.book.last_node(heights, self.incremental, self.stands)
 
     def seen(self, node: Node, failing_rows: int) -> None:
         self.watch.say(f"searching: levels {node}, {failing_rows:,} rows fail")

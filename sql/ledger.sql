@@ -61,7 +61,7 @@ COMMENT ON COLUMN duckanon.releases.policy_hash IS 'SHA-256 of what the policy a
 COMMENT ON COLUMN duckanon.releases.hierarchy_hash IS 'SHA-256 of what the hierarchies say: files, mapping tables, parameters';
 COMMENT ON COLUMN duckanon.releases.source_fingerprint IS 'SHA-256 over columns, row count and row hashes of the source, whatever the order of the rows';
 COMMENT ON COLUMN duckanon.releases.version IS 'version of duckanon';
-COMMENT ON COLUMN duckanon.releases.message IS 'why there is no release; never a value of a row';
+COMMENT ON COLUMN duckanon.releases.message IS 'why there is no release, or how many rows an incremental one added; never a value of a row';
 
 COMMENT ON TABLE duckanon.release_constraints IS 'The ledger of duckanon: every constraint of a run, with what was measured';
 COMMENT ON COLUMN duckanon.release_constraints.release_id IS 'the run: duckanon.releases.id';

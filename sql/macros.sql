@@ -817,6 +817,58 @@ COMMENT ON MACRO TABLE duckanon.people_diversity IS
     'l counted by people: distinct_l, entropy_l, classes, homogeneous_classes, homogeneous_people.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- people_value_diversity(tbl, qi, sensitive, entity): how diverse the classes are that contain each value, by people.
+--   Output  value; people: who has it; distinct_l: the least number of distinct values in a class that contains it, 1 if
+--           some value is everybody's there. By value.
+--   NULL    as a value has no row. As entity it is nobody: such rows count for no person.
+CREATE OR REPLACE MACRO duckanon.people_value_diversity(tbl, qi, sensitive, entity) AS TABLE
+WITH records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s, COLUMNS([entity]) AS e
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.people_value_diversity: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR'
+            THEN error('duckanon.people_value_diversity: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.people_value_diversity: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        WHEN typeof(entity) <> 'VARCHAR' THEN error('duckanon.people_value_diversity: entity must be one column name')
+        ELSE tbl END)
+), sensitive_values AS MATERIALIZED (
+    SELECT s, total, (row_number() OVER (ORDER BY s))::INTEGER AS code
+    FROM (SELECT s, count(DISTINCT e) AS total FROM records WHERE s IS NOT NULL GROUP BY s)
+), census AS (
+    SELECT COLUMNS('^q_'), s, valued, count(DISTINCT e) AS y
+    FROM (
+        SELECT *, true AS valued FROM records
+        UNION ALL
+        SELECT * REPLACE (NULL AS s), false AS valued FROM records  -- the class as a whole
+    )
+    GROUP BY ALL
+), coded AS (
+    SELECT COLUMNS('^q_'), valued, code, y
+    FROM census LEFT JOIN sensitive_values USING (s)
+    WHERE y > 0
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        max(y) FILTER (NOT valued) AS x,
+        max(y) FILTER (code IS NOT NULL) AS highest,
+        list(code) FILTER (code IS NOT NULL) AS codes
+    FROM coded
+    GROUP BY ALL
+), measured AS (
+    SELECT code, min(distinct_values) AS distinct_l
+    FROM (SELECT unnest(codes) AS code, CASE WHEN highest = x THEN 1 ELSE len(codes) END AS distinct_values FROM classes)
+    GROUP BY code
+)
+SELECT s AS value, total AS people, distinct_l
+FROM measured JOIN sensitive_values USING (code)
+ORDER BY s;
+
+COMMENT ON MACRO TABLE duckanon.people_value_diversity IS
+    'Per sensitive value, the least diversity, by people, of the classes that contain it: value, people, distinct_l.';
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- people_leakage(tbl, qi, sensitive, entity): leakage of each sensitive value where a person may have several rows.
 --   Output  value; people: who has it; alp: average leakage probability; highest_lp: the highest share of a class's
 --           people who have it, its alpha; dif: how far the highest is above the average. By value.

@@ -240,16 +240,71 @@ def test_a_view_goes_on_counting_people(tmp_path: Path) -> None:
         assert db.execute("SELECT count(*) FROM anonymous").fetchone() == (9,)
 
 
-def test_what_everybody_has_is_known(db: duckdb.DuckDBPyConnection) -> None:
+LEVELS = 'levels = { 1 = ["HIV"], 2 = ["flu"] }'
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "l = 2",
+        "entropy_l = 1.2",
+        "recursive = { c = 100.0, l = 2 }",
+        "values.HIV = { l = 2 }",
+        f"{LEVELS}\nlevel_l = 2",
+        f"{LEVELS}\nlevel_weight = 1.0",
+        f'{LEVELS}\nlevel_l = 2\npublish = "level"',
+    ],
+)
+def test_what_everybody_has_is_known(db: duckdb.DuckDBPyConnection, asked: str) -> None:
     """Two values in a class, one of them everybody's: that is no diversity."""
     load(db, [(p, 30, "100", d) for p in ("a", "b", "c") for d in ("HIV", "flu" if p == "a" else "HIV")])
-    for asked in ("l = 2", "entropy_l = 1.2", "recursive = { c = 100.0, l = 2 }"):
-        assert duckanon.check(policy(sensitive=asked), db).status == "violated"
-        assert duckanon.run(policy(sensitive=asked), db, dry_run=True).status == "infeasible"
+    assert duckanon.check(policy(sensitive=asked), db).status == "violated"
+    assert duckanon.run(policy(sensitive=asked), db, dry_run=True).status == "infeasible"
     db.execute("UPDATE visits SET disease = 'flu' WHERE patient = 'c'")
-    for asked in ("l = 2", "entropy_l = 1.2", "recursive = { c = 100.0, l = 2 }"):
-        assert duckanon.check(policy(sensitive=asked), db).status == "holds"
-        assert duckanon.run(policy(sensitive=asked), db, dry_run=True).status == "holds"
+    assert duckanon.check(policy(sensitive=asked), db).status == "holds"
+    assert duckanon.run(policy(sensitive=asked), db, dry_run=True).status == "holds"
+
+
+def test_a_level_that_everybody_has_by_different_values(db: duckdb.DuckDBPyConnection) -> None:
+    levels = 'levels = { 1 = ["HIV", "ulcer"], 2 = ["flu"] }\nlevel_l = 2'
+    load(db, [("a", 30, "100", "HIV"), ("b", 30, "100", "ulcer"), ("c", 30, "100", "HIV"), ("a", 30, "100", "flu")])
+    assert duckanon.check(policy(sensitive=levels), db).status == "violated"
+    assert duckanon.run(policy(sensitive=levels), db, dry_run=True).status == "infeasible"
+
+
+def test_who_has_two_values_of_a_level_counts_once(db: duckdb.DuckDBPyConnection) -> None:
+    levels = 'levels = { 1 = ["HIV", "ulcer"], 2 = ["flu"] }\nlevel_alpha = { 1 = 0.3 }'
+    rows = [("a", "HIV"), ("a", "ulcer"), ("b", "flu"), ("c", "flu"), ("d", "flu")]
+    load(db, [(patient, 30, "100", disease) for patient, disease in rows])
+    result = duckanon.run(policy(sensitive=levels), db)
+    assert result.status == "released"
+    assert [c.measured for c in result.constraints if c.constraint.name == "level_alpha"] == [0.25]
+
+
+def test_a_view_does_not_show_rows_of_nobody(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as db:
+        load(db, [(f"p{i}", 30, "100", ["flu", "cold", "ulcer"][i % 3]) for i in range(9)])
+        assert duckanon.run(policy(kind="view", sensitive="alpha = 0.4"), db).status == "released"
+        db.execute("INSERT INTO visits SELECT NULL, 30, '100', 'HIV' FROM range(50)")
+        assert db.execute("SELECT disease, count(*) FROM anonymous GROUP BY ALL ORDER BY ALL").fetchall() == [
+            ("cold", 3), ("flu", 3), ("ulcer", 3)
+        ]  # fmt: skip
+
+
+def test_a_label_that_is_a_value_of_its_group(tmp_path: Path) -> None:
+    """The release says at which levels it is; its labels alone would be of several."""
+    (tmp_path / "zip.csv").write_text("100,100,*\n101,100,*\n200,200,*\n201,200,*\n", encoding="utf-8")
+    text = POLICY.replace("{{ mask = [2, 1, 0] }}", '"zip.csv"')
+    usual = {"k": 3, "suppression": 0, "sensitive": "", "columns": "", "method": "greedy"}
+    for kind in ("csv", "parquet", "table"):
+        wanted = Policy.parse(text.format(**usual, kind=kind, to="anonymous"), tmp_path)
+        with duckdb.connect() as db:
+            load(db, [(f"p{i}", 30, str(100 + i % 2 + 100 * (i // 4)), "flu") for i in range(8)])
+            result = duckanon.run(wanted, db)
+            assert result.levels is not None
+            assert result.levels["zip"] == 1
+            checked = duckanon.check(wanted, db, release=True)
+            assert (checked.status, checked.levels) == ("holds", result.levels)
 
 
 @pytest.mark.parametrize("asked", ["t = 0.4", "recursive = { c = 4.0, l = 2 }", "values.HIV = { l = 2, alpha = 0.5 }"])

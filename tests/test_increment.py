@@ -275,6 +275,40 @@ def test_a_release_that_is_gone_or_broken(tmp_path: Path, db: duckdb.DuckDBPyCon
     assert again(wanted, db).status == "released"
 
 
+def test_a_release_that_the_ledger_does_not_know(tmp_path: Path, db: duckdb.DuckDBPyConnection) -> None:
+    """Moved, or the ledger is lost: nothing is searched anew in silence."""
+    wanted = policy(tmp_path)
+    duckanon.run(wanted, db)
+    before = (tmp_path / "out.parquet").read_bytes()
+    (tmp_path / "ledger.duckdb").unlink()
+    add(db, 50, seed=4)
+    with pytest.raises(ReleaseError, match="does not know the release that is in the place; run without it"):
+        again(wanted, db)
+    for mode in ("fixed", "monotone"):
+        with pytest.raises(ReleaseError, match="does not know the release"):
+            duckanon.run(policy(tmp_path, release=f'mode = "{mode}"'), db)
+    assert (tmp_path / "out.parquet").read_bytes() == before
+    assert duckanon.run(wanted, db).status == "released"
+    assert again(wanted, db).rows["new"] == 0
+
+
+def test_the_first_dry_run_makes_no_ledger(tmp_path: Path, db: duckdb.DuckDBPyConnection) -> None:
+    assert again(policy(tmp_path), db, dry_run=True).status == "holds"
+    assert not (tmp_path / "ledger.duckdb").exists()
+
+
+def test_other_columns_than_the_last_release(tmp_path: Path, db: duckdb.DuckDBPyConnection) -> None:
+    duckanon.run(policy(tmp_path), db)
+    db.execute("ALTER TABLE people ADD COLUMN room INTEGER")
+    text = POLICY.replace('keep = ["ward"]', 'keep = ["ward", "room"]')
+    usual = {"suppression": 0.2, "privacy": "", "sensitive": "", "method": "greedy", "release": ""}
+    wanted = Policy.parse(text.format(**usual, kind="parquet", to="out.parquet"), tmp_path)
+    with pytest.raises(ReleaseError, match=r"has no column room.*run without it"):
+        again(wanted, db)
+    with pytest.raises(ReleaseError, match="does not go with --replace"):
+        again(wanted, db, replace=True)
+
+
 def test_pseudonyms_and_empty_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DUCKANON_KEY", "0123456789abcdef0123456789abcdef")
     text = POLICY.replace('identifiers = ["id"]', 'pseudonyms = ["id"]\n[pseudonyms]\nkey_env = "DUCKANON_KEY"')

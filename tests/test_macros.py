@@ -38,6 +38,7 @@ CONTRACT = {
     "proximity": ("tbl", "qi", "sensitive", "epsilon"),
     "people": ("tbl", "qi", "entity"),
     "people_diversity": ("tbl", "qi", "sensitive", "entity"),
+    "people_value_diversity": ("tbl", "qi", "sensitive", "entity"),
     "people_leakage": ("tbl", "qi", "sensitive", "entity"),
     "k_violations": ("tbl", "qi", "k"),
     "l_violations": ("tbl", "qi", "sensitive", "l"),
@@ -64,6 +65,7 @@ OUTPUT = {
     "proximity": ["share"],
     "people": ["k", "classes", "people", "row_count", "unique_people", "average_people"],
     "people_diversity": ["distinct_l", "entropy_l", "classes", "homogeneous_classes", "homogeneous_people"],
+    "people_value_diversity": ["value", "people", "distinct_l"],
     "people_leakage": ["value", "people", "alp", "highest_lp", "dif"],
     "k_violations": ["a", "b", "class_size"],
     "l_violations": ["a", "b", "class_size", "distinct_l"],
@@ -74,7 +76,7 @@ OUTPUT = {
 }
 OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "k_violations"]
 OF_VALUES = [name for name, parameters in CONTRACT.items() if "sensitive" in parameters]
-OF_PEOPLE = ["people", "people_diversity", "people_leakage"]
+OF_PEOPLE = [name for name, parameters in CONTRACT.items() if "entity" in parameters]
 # What some macros need besides.
 BEYOND_QI = {"t_closeness_to": ", 't'", "proximity": ", 1"} | dict.fromkeys(OF_PEOPLE, ", 's'")
 

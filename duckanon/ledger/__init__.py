@@ -96,6 +96,12 @@ class NoLedger:
         pass
 
 
+class EmptyLedger(NoLedger):
+    """One that is named and not made yet."""
+
+    kept = True
+
+
 class WarehouseLedger:
     """In the warehouse itself: a release and its entry are one transaction. Only a release begins the ledger."""
 

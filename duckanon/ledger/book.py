@@ -13,7 +13,7 @@ from typing import Any
 
 from duckanon.engine import Engine, Relation
 from duckanon.errors import DuckanonError, ReleaseError, without_quotes, without_values
-from duckanon.ledger import Ledger, NoLedger, Place, database_of, open_ledger
+from duckanon.ledger import EmptyLedger, Ledger, NoLedger, Place, database_of, open_ledger
 from duckanon.ledger.fingerprints import Fingerprints, policy_hash, take_fingerprints
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
@@ -21,7 +21,7 @@ from duckanon.release.targets import open_target
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
-_ANEW = 'release once with mode = "search"'
+_INCREMENTAL = "--incremental"
 
 
 class Book:
@@ -47,37 +47,34 @@ class Book:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {remedy}")
 
-    def last_levels(self, asked: str | None) -> dict[str, int] | None:
-        """The levels of the last release in this place, if the policy's mode or the user asks for them; None: there is
-        none."""
+    def last_node(self, heights: dict[str, int], incremental: bool, stands: bool) -> tuple[int, ...] | None:
+        """The node of the last release in this place, if the policy's mode or an increment follows it; None: there is
+        none. `stands`: a release of this policy is in the place, so the ledger must know it."""
         mode = self.policy.release.mode
-        if mode == "search" and asked is None:
+        if mode == "search" and not incremental:
             return None
-        asked = asked or f"release.mode: {mode}"
+        asked = _INCREMENTAL if incremental else f"release.mode: {mode}"
+        anew = "run without it" if incremental else 'release once with mode = "search"'
         known = self._read if self.dry_run else self.ledger
         if not known.kept:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"{asked} needs a ledger, and this run keeps none; {remedy}")
         last = known.last(self.policy, self.place)
+        if last is None and stands:
+            raise ReleaseError(f"{asked}: the ledger does not know the release that is in the place; {anew}")
         if last is None:
             return None
         if last.levels is None:
-            raise ReleaseError(f"{asked} follows the last release, and that has no levels; {_ANEW}")
-        levels: dict[str, int] = json.loads(last.levels)
-        return levels
+            raise ReleaseError(f"{asked} follows the last release, and that has no levels; {anew}")
+        return _node(
+            json.loads(last.levels), heights, f"{asked}: the last release had other quasi-identifiers or levels; {anew}"
+        )
 
     @property
     def _read(self) -> Ledger:
         """The ledger for a dry run, which does not even make the file."""
         missing = self.policy.ledger is not None and not self.policy.ledger.exists()
-        return NoLedger() if missing else open_ledger(self.policy, self.engine)
-
-    def node_of(self, levels: dict[str, int], heights: dict[str, int]) -> tuple[int, ...]:
-        """The last release's node, if the policy still has its columns and levels."""
-        fits = levels.keys() == heights.keys() and all(level <= heights[name] for name, level in levels.items())
-        if not fits:
-            raise ReleaseError(f"release.mode: the last release had other quasi-identifiers or levels; {_ANEW}")
-        return tuple(levels[name] for name in heights)
+        return EmptyLedger() if missing else open_ledger(self.policy, self.engine)
 
     def take(self, source: Relation) -> None:
         """Take the fingerprints of what the release is made from."""
@@ -185,6 +182,14 @@ class Book:
             version=VERSION,
             message=message,
         )
+
+
+def _node(levels: dict[str, int], heights: dict[str, int], otherwise: str) -> tuple[int, ...]:
+    """The levels as a node, if the policy still has these columns and levels."""
+    fits = levels.keys() == heights.keys() and all(level <= heights[name] for name, level in levels.items())
+    if not fits:
+        raise ReleaseError(otherwise)
+    return tuple(levels[name] for name in heights)
 
 
 def _now() -> datetime:

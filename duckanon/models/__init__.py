@@ -62,7 +62,8 @@ class ClassRule:
     describes_values: bool = True  # whether the figure asks for more of a value than its count
     windows: Windows | None = None
     crossing: bool = False  # whether it needs to know where the source's distribution passes the class's
-    homogeneous: float | None = None  # the figure of a class of which everybody has the same value, if that is certain
+    homogeneous: exp.Expr | None = None  # among people: the figure of a class of which everybody has the same value
+    of_levels: bool = False  # whether it counts who has a level, rather than a value
 
 
 @dataclass(frozen=True)

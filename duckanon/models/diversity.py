@@ -13,22 +13,23 @@ def diversity_rules(wanted: Sensitive) -> Iterator[ClassRule]:
     column = wanted.column
     if wanted.l is not None:
         constraint = Constraint("distinct_l", column, None, wanted.l, at_least=True)
-        yield ClassRule(constraint, sql("COUNT(value)"), describes_values=False, homogeneous=1)
+        yield ClassRule(constraint, sql("COUNT(value)"), describes_values=False, homogeneous=sql("1"))
     if wanted.entropy_l is not None:
         constraint = Constraint("entropy_l", column, None, wanted.entropy_l, at_least=True)
-        yield ClassRule(constraint, sql(_ENTROPY), describes_values=False, homogeneous=1)
+        yield ClassRule(constraint, sql(_ENTROPY), describes_values=False, homogeneous=sql("1"))
     if wanted.recursive is not None:
         # Strict: r_1 < c (r_l + … + r_m). With fewer than l values no c will do.
         constraint = Constraint("recursive", column, None, wanted.recursive.c, strict=True)
         figure = sql(_RECURSIVE, l=literal(wanted.recursive.l))
-        yield ClassRule(constraint, figure, describes_values=False, windows=_BY_SIZE, homogeneous=float("inf"))
+        never = sql("CAST('Infinity' AS DOUBLE)")
+        yield ClassRule(constraint, figure, describes_values=False, windows=_BY_SIZE, homogeneous=never)
     for place, (value, thresholds) in enumerate(wanted.values.items(), start=1):
         if thresholds.l is not None:
             constraint = Constraint("value_l", column, value, thresholds.l, at_least=True)
             present = sql(
                 "CASE WHEN COUNT(CASE WHEN named = :place THEN 1 END) > 0 THEN COUNT(value) END", place=literal(place)
             )
-            yield ClassRule(constraint, present)
+            yield ClassRule(constraint, present, homogeneous=sql("1"))
 
 
 _BY_SIZE: Windows = lambda over: {  # noqa: E731

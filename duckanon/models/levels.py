@@ -6,28 +6,33 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from duckanon.expressions import double, literal, sql
+from duckanon.expressions import case_of, column, double, literal, sql
 from duckanon.models import ClassRule, Constraint
 from duckanon.policy import Sensitive
 
 
 def level_rules(wanted: Sensitive) -> Iterator[ClassRule]:
     if wanted.level_l is not None:
-        yield ClassRule(
-            Constraint("level_l", wanted.column, None, wanted.level_l, at_least=True), sql("COUNT(DISTINCT level)")
-        )
+        constraint = Constraint("level_l", wanted.column, None, wanted.level_l, at_least=True)
+        yield ClassRule(constraint, sql("COUNT(DISTINCT level)"), homogeneous=sql("1"), of_levels=True)
     for level, bound in wanted.level_alpha.items():
         figure = sql("SUM(CASE WHEN level = :level THEN y ELSE 0 END) / size", level=literal(level))
-        yield ClassRule(Constraint("level_alpha", wanted.column, str(level), bound), figure)
+        yield ClassRule(Constraint("level_alpha", wanted.column, str(level), bound), figure, of_levels=True)
     if wanted.level_weight is not None:
         constraint = Constraint("level_weight", wanted.column, None, wanted.level_weight, at_least=True)
-        yield ClassRule(constraint, _weight(wanted))
+        yield ClassRule(constraint, _weight(wanted), homogeneous=_known_weight(wanted), of_levels=True)
 
 
 def level_weights(wanted: Sensitive) -> dict[int, float]:
     """pan eq. 2: the i-th of k levels weighs (i-1)/(k-1)."""
     steps = max(1, len(wanted.levels) - 1)
     return {level: place / steps for place, level in enumerate(wanted.levels)}
+
+
+def _known_weight(wanted: Sensitive) -> exp.Expr:
+    """Where everybody has the same level, its weight is all there is; of several such, the least."""
+    weights = {level: double(weight) for level, weight in level_weights(wanted).items()}
+    return sql("MIN(CASE WHEN y >= people THEN :weight END)", weight=case_of(column("level"), weights, exp.null()))
 
 
 def _weight(wanted: Sensitive) -> exp.Expr:

@@ -26,8 +26,10 @@ _NO_VIEW = "--incremental: a view shows all rows at any time; there is nothing t
 _SUMS = ("LEAST(was, is_)", "CASE WHEN holds = 0 THEN was ELSE 0 END")
 
 
-def must_be_addable(policy: Policy) -> None:
-    """New rows join classes by the levels that all rows share."""
+def must_be_addable(policy: Policy, replace: bool) -> None:
+    """New rows join classes by the levels that all rows share, in a release of this policy."""
+    if replace:
+        raise ReleaseError("--incremental: does not go with --replace, which takes what stands for nobody's")
     if policy.release.kind == "view":
         raise ReleaseError(_NO_VIEW)
     if policy.search.method in LOCAL:

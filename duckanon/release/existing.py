@@ -8,7 +8,9 @@ from duckanon.engine import Column, Engine, Relation
 from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
-from duckanon.release.folder import bound_release
+from duckanon.release.file import read_json, sidecar_of
+from duckanon.release.folder import MARK, bound_release
+from duckanon.release.mark import levels_in, made_by
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
 
@@ -18,6 +20,21 @@ def exists(policy: Policy, engine: Engine) -> bool:
     if policy.release.kind in ("table", "view"):
         return engine.find(policy.release.to) is not None
     return (policy.folder / policy.release.to).exists()
+
+
+def said_levels(policy: Policy, engine: Engine) -> dict[str, int]:
+    """The levels that the release itself says it is of, where it says so."""
+    path = (policy.folder / policy.release.to).absolute()
+    if policy.release.kind in ("table", "view"):
+        found = engine.find(policy.release.to)
+        mark = found.comment if found else None
+    elif policy.release.options.partition_by:
+        mark = read_json(path / MARK).get("mark")
+    elif policy.release.kind == "parquet":
+        mark = engine.read_mark(path)
+    else:
+        mark = read_json(sidecar_of(path)).get("mark")
+    return levels_in(mark) if made_by(mark, policy) else {}
 
 
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:

@@ -41,8 +41,7 @@ class FileTarget:
 
     @property
     def _sidecar(self) -> Path:
-        """A CSV file cannot say whose it is; a hidden file beside it does."""
-        return self.path.with_name(f".{self.path.name}.duckanon")
+        return sidecar_of(self.path)
 
     def _ours(self) -> bool:
         if self.release.kind == "parquet":
@@ -98,6 +97,11 @@ class FileTarget:
         run has left."""
         remove(self.unfinished)
         self.place.sweep()
+
+
+def sidecar_of(path: Path) -> Path:
+    """A CSV file cannot say whose it is; a hidden file beside it does."""
+    return path.with_name(f".{path.name}.duckanon")
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -30,6 +30,12 @@ def made_by(mark: str | None, policy: Policy) -> bool:
     return isinstance(found, dict) and "duckanon" in found and found.get("policy") == policy.name
 
 
+def levels_in(mark: str | None) -> dict[str, int]:
+    """The levels that a mark tells; none of a local recoding."""
+    levels = json.loads(mark or "{}").get("levels")
+    return levels if isinstance(levels, dict) else {}
+
+
 def metadata_of(mark: str) -> dict[str, str]:
     """The mark, and its parts once more in plain keys: any reader of Parquet files shows them."""
     parts = {f"duckanon_{key}": said for key, said in json.loads(mark).items() if key != "duckanon"}

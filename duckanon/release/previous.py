@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError
+from duckanon.errors import DuckanonError, ReleaseError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy
 from duckanon.release.difference import classes_by_text
@@ -39,9 +39,11 @@ def look_back(policy: Policy, engine: Engine, scratch: Scratch, added_to: bool) 
             scratch.table("previous", classes, "the classes of the last release") if compared else None,
             scratch.table("previous_rows", rows, "the rows of the last release") if added_to else None,
         )
-    except DuckanonError:
+    except DuckanonError as error:
         if added_to:
-            raise
+            raise ReleaseError(
+                f"--incremental: the last release cannot be added to: {error}; run without it"
+            ) from error
         return Previous()
 
 

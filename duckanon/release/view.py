@@ -68,8 +68,11 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, rows: 
         raw = plain(hierarchy.column, "s")
         query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
-    people = [*_person(source, "s"), sql("0").as_("p")] if source.entity else []
-    return query.select(*shown_as_they_are(census), *people, sql("1").as_("n"))
+    if source.entity:
+        # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
+        query = query.where(sql(":person IS NOT NULL", person=plain(source.entity, "s")))
+        query = query.select(*_person(source, "s"), sql("0").as_("p"))
+    return query.select(*shown_as_they_are(census), sql("1").as_("n"))
 
 
 def _person(source: BoundSource, table: str | None) -> list[exp.Expr]:

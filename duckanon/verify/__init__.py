@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.classes import class_rules, table_rules
 from duckanon.engine import Engine, Relation
-from duckanon.expressions import case_of, column, double, literal, sql, text_of
+from duckanon.expressions import case_of, column, double, literal, same, sql, text_of
 from duckanon.measure import Finding
 from duckanon.models import Constraint, k_rule
 from duckanon.models.levels import level_weights
@@ -77,8 +77,9 @@ def audit(k: int, released: Rows, sensitive: list[Audited], people: People | Non
 
 def _sensitive(part: Audited, index: int, asked: Rows) -> tuple[dict[str, Any], list[Finding]]:
     distinct_l, entropy_l, homogeneous = asked.diversity(part.column)
-    values = asked.values_of(part.column)
-    ((t,),) = values.fetch("t_closeness_to", ("t",), literal(part.column), literal(part.reference.spelled))
+    ((t,),) = asked.values_of(part.column).fetch(
+        "t_closeness_to", ("t",), literal(part.column), literal(part.reference.spelled)
+    )
     leaks = asked.scratch.table(f"leaks_{index}", _leaks(part, asked.leakage(part.column)), "verify: leakage")
     figures = {"distinct_l": distinct_l, "entropy_l": entropy_l, "homogeneous_rows": homogeneous, "t": t}
     figures["values"], omitted = _values(leaks, asked.engine)
@@ -86,8 +87,7 @@ def _sensitive(part: Audited, index: int, asked: Rows) -> tuple[dict[str, Any], 
         figures["values_omitted"] = omitted
     measured = {"distinct_l": distinct_l, "entropy_l": entropy_l, "t": t}
     findings = [
-        Finding(constraint, _measured(constraint, part, measured, leaks, asked, values))
-        for constraint in _constraints(part)
+        Finding(constraint, _measured(constraint, part, measured, leaks, asked)) for constraint in _constraints(part)
     ]
     asked.scratch.drop(leaks)
     return figures, findings
@@ -124,7 +124,7 @@ def _values(leaks: exp.Table, engine: Engine) -> tuple[dict[str, Any], int]:
 
 
 def _measured(
-    constraint: Constraint, part: Audited, known: dict[str, Any], leaks: exp.Table, asked: Rows, values: Rows
+    constraint: Constraint, part: Audited, known: dict[str, Any], leaks: exp.Table, asked: Rows
 ) -> float | int | None:
     name, wanted = constraint.name, part.wanted
     if name in known:
@@ -137,9 +137,8 @@ def _measured(
         c = asked.recursive(part.column, wanted.recursive.l)
         return c if c is not None else float("inf")
     if name == "value_l":
-        diversity = values.table("value_diversity", about)
         matches = exp.EQ(this=text_of(column("value")), expression=literal(constraint.value))
-        return _figure(asked.engine.fetch(exp.select("distinct_l").from_(diversity).where(matches)))
+        return _figure(asked.engine.fetch(asked.value_diversity(part.column).where(matches), "verify: value_diversity"))
     if name == "proximity":
         assert wanted.proximity is not None
         return _figure(asked.fetch("proximity", ("share",), about, double(wanted.proximity.epsilon)))
@@ -167,7 +166,7 @@ def _level_figure(constraint: Constraint, part: Audited, asked: Rows) -> float |
     level = case_of(text_of(column(part.column)), levels, exp.cast(exp.null(), "INTEGER"))
     levelled = asked.levelled(level)
     if constraint.name == "level_l":
-        return _figure(levelled.values_of("level").fetch("l_diversity", ("distinct_l",), literal("level")))
+        return levelled.diversity("level")[0]
     if constraint.name == "level_alpha":
         alphas = dict(asked.engine.fetch(exp.select("value", "highest_lp").from_(levelled.leakage("level").subquery())))
         return float(alphas.get(int(constraint.value or 0), 0.0))
@@ -175,13 +174,19 @@ def _level_figure(constraint: Constraint, part: Audited, asked: Rows) -> float |
 
 
 def _weight(wanted: Sensitive, levelled: Rows, engine: Engine) -> float | None:
-    """The least sum, over the classes, of the weights of the distinct levels in it."""
+    """The least sum, over the classes, of the weights of the distinct levels in it; where a level is everybody's, it is
+    the only one that counts."""
     qi, view = [column(name) for name in levelled.qi], levelled.relation.table
     weights = {str(level): double(weight) for level, weight in level_weights(wanted).items()}
     weight = case_of(text_of(column("level")), weights, double(0.0))
-    distinct = exp.select(*qi, "level", weight.as_("weight")).distinct().from_(view)
-    sums = exp.select(sql("SUM(weight)").as_("total")).from_(distinct.subquery("d")).group_by(*qi)
-    return _figure(engine.fetch(exp.select("MIN(total)").from_(sums.subquery("s"))))
+    sizes = exp.select(*qi, levelled.number().as_("x")).from_(view).group_by(*qi)
+    levels = exp.select(*qi, weight.as_("weight"), levelled.number().as_("y")).from_(view)
+    levels = levels.where(sql("level IS NOT NULL")).group_by(*qi, "level")
+    known = sql("COALESCE(MIN(CASE WHEN l.y >= s.x THEN l.weight END), SUM(l.weight), 0)")
+    classes = exp.select(known.as_("total")).from_(sizes.subquery("s"))
+    classes = classes.join(levels.subquery("l"), on=same(levelled.qi, "s", "l", nulls=True), join_type="left")
+    classes = classes.group_by(*(column(name, "s") for name in levelled.qi))
+    return _figure(engine.fetch(exp.select("MIN(total)").from_(classes.subquery("c")), "verify: level_weight"))
 
 
 def _figure(rows: list[tuple[Any, ...]]) -> float | None:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
-from duckanon.expressions import column, literal
+from duckanon.expressions import column, literal, sql
 from duckanon.scratch import Scratch
 
 _NUMBERS = count()
@@ -49,6 +49,10 @@ class Rows:
         (found,) = self.fetch("recursive_diversity", ("c",), literal(sensitive), l=literal(least))
         return found[0]  # type: ignore[no-any-return]
 
+    def value_diversity(self, sensitive: str) -> exp.Select:
+        """distinct_l by value: of the classes in which it occurs."""
+        return exp.select("distinct_l").from_(self.table("value_diversity", literal(sensitive)))
+
     def leakage(self, sensitive: str) -> exp.Select:
         """value, row_count, alp, highest_lp, dif."""
         outputs = ("value", "row_count", "alp", "highest_lp", "dif")
@@ -64,6 +68,10 @@ class Rows:
         classes = [column(qi).as_(alias) for qi, alias in zip(self.qi, names, strict=True)]
         query = exp.select(*classes, level.as_("level"), *self._person()).from_(self.relation.table)
         return self._of(self._view(query, "verify: the level of each row"), names)
+
+    def number(self) -> exp.Expr:
+        """How many there are in a group of rows."""
+        return sql("COUNT(*)")
 
     def _view(self, query: exp.Query, note: str) -> Relation:
         view = self.scratch.view(f"asked_{next(_NUMBERS)}", query, note)
@@ -99,6 +107,13 @@ class People(Rows):
     def recursive(self, sensitive: str, least: int) -> float | None:
         *_, homogeneous = self.diversity(sensitive)
         return None if homogeneous else self.values_of(sensitive).recursive(sensitive, least)
+
+    def value_diversity(self, sensitive: str) -> exp.Select:
+        table = self.table("people_value_diversity", literal(sensitive), literal(self.entity))
+        return exp.select("distinct_l").from_(table)
+
+    def number(self) -> exp.Expr:
+        return sql("COUNT(DISTINCT :person)", person=column(self.entity))
 
     def leakage(self, sensitive: str) -> exp.Select:
         table = self.table("people_leakage", literal(sensitive), literal(self.entity))
