@@ -297,7 +297,7 @@ def test_a_label_that_is_a_value_of_its_group(tmp_path: Path) -> None:
     text = POLICY.replace("{{ mask = [2, 1, 0] }}", '"zip.csv"')
     usual = {"k": 3, "suppression": 0, "sensitive": "", "columns": "", "method": "greedy"}
     for kind in ("csv", "parquet", "table"):
-        wanted = Policy.parse(text.format(**usual, kind=kind, to="anonymous"), tmp_path)
+        wanted = Policy.parse(text.format(**usual, kind=kind, to=f"anonymous_{kind}"), tmp_path)
         with duckdb.connect() as db:
             load(db, [(f"p{i}", 30, str(100 + i % 2 + 100 * (i // 4)), "flu") for i in range(8)])
             result = duckanon.run(wanted, db)
