@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -17,6 +16,7 @@ from duckanon.engine import Column, Relation
 from duckanon.engine.catalog import CATALOG, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text
+from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
 from duckanon.engine.source_files import find_files, must_agree, patterns_of, reading
@@ -98,6 +98,7 @@ class DuckDB:
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
         """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
+        assert name in ASKED, name
         call = exp.Anonymous(this=name, expressions=list(arguments))
         home = exp.to_identifier(self._macro_home(), quoted=True)
         return exp.Table(this=call, db=exp.to_identifier("duckanon", quoted=True), catalog=home)
@@ -123,7 +124,7 @@ class DuckDB:
             home = f"duckanon_macros_{secrets.token_hex(4)}"
             self._run(f"ATTACH ':memory:' AS {quoted(home)} (READ_WRITE)")
             self._macros = home
-            self._run(_macros_of(home))
+            self._run(macros_for(home))
         return self._macros
 
     @contextmanager
@@ -284,10 +285,3 @@ class DuckDB:
         except duckdb.Error:
             return None
         return rows[0][0] if rows else None
-
-
-def _macros_of(home: str) -> str:
-    """The script of the macros for a catalog of that name."""
-    place = f"{quoted(home)}.duckanon"
-    script = re.sub(r"(MACRO(?: TABLE)?) duckanon\.", rf"\1 {place}.", resources.macros())
-    return script.replace("CREATE SCHEMA IF NOT EXISTS duckanon;", f"CREATE SCHEMA IF NOT EXISTS {place};")
