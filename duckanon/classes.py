@@ -119,14 +119,8 @@ def _with_class_figures(
     if any(not rule.of_levels for rule in part.rules):
         query = _with_figures(query, names, part, f"c{part.index}", source, counted)
     if any(rule.of_levels for rule in part.rules):
-        query = _with_figures(
-            _with_levels(query, cells, names, part, nulls, counted),
-            names,
-            part,
-            f"b{part.index}",
-            f"l{part.index}",
-            counted,
-        )
+        query = _with_levels(query, cells, names, part, nulls, counted)
+        query = _with_figures(query, names, part, f"b{part.index}", f"l{part.index}", counted)
     return query
 
 
@@ -169,10 +163,9 @@ def _figure(rule: ClassRule, counted: Counted) -> exp.Expr:
     figure = rule.figure.transform(resolved)
     if counted is ROWS or rule.homogeneous is None:
         return figure
-    known = rule.homogeneous.transform(resolved)
     everybody = "MAX(CASE WHEN value IS NOT NULL THEN y END) >= :size"
     judged = f"CASE WHEN :figure IS NOT NULL AND {everybody} THEN :known ELSE :figure END"
-    return sql(judged, size=size, known=known, figure=figure)
+    return sql(judged, size=size, known=rule.homogeneous, figure=figure)
 
 
 def _over(keys: list[exp.Column]) -> Callable[[str, str | None], exp.Expr]:

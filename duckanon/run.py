@@ -163,8 +163,9 @@ class Run:
 
     def people(self, recoding: Recoding, census: Census, source: BoundSource, released: Relation) -> People | None:
         """Whose the released rows are, where people are counted."""
-        if source.entity is None or recoding.levels is None:
+        if source.entity is None:
             return None
+        assert recoding.levels is not None  # the policy has refused methods without
         return people_of(census, tuple(recoding.levels.values()), source, released, self.scratch)
 
     def difference(self, released: Relation, source: BoundSource) -> str | None:

@@ -205,6 +205,14 @@ def test_the_first_run_releases_everything(tmp_path: Path, db: duckdb.DuckDBPyCo
     assert "new" not in result.rows
 
 
+def test_an_empty_folder_is_no_release(tmp_path: Path, db: duckdb.DuckDBPyConnection) -> None:
+    (tmp_path / "out").mkdir()
+    wanted = policy(tmp_path, to="out", release='mode = "monotone"\npartition_by = ["disease"]')
+    assert again(wanted, db).status == "released"
+    add(db, 30, seed=2)
+    assert again(wanted, db).rows["new"] > 0
+
+
 def test_nothing_new(tmp_path: Path, db: duckdb.DuckDBPyConnection) -> None:
     wanted = policy(tmp_path)
     duckanon.run(wanted, db)

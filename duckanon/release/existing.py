@@ -16,10 +16,11 @@ from duckanon.source import BoundSource
 
 
 def exists(policy: Policy, engine: Engine) -> bool:
-    """Whether something stands in the policy's place."""
+    """Whether something stands in the policy's place; an empty folder is nothing."""
     if policy.release.kind in ("table", "view"):
         return engine.find(policy.release.to) is not None
-    return (policy.folder / policy.release.to).exists()
+    path = policy.folder / policy.release.to
+    return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
 def said_levels(policy: Policy, engine: Engine) -> dict[str, int]:
