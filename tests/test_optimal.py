@@ -79,8 +79,10 @@ def _weighted(weights: list[float], cells: list[float], measured: Measurement) -
 
 
 LOSSES = ["ncp", "precision", "discernibility"]
-# Every objective with k alone; every other model with one of them in turn.
-CASES = [("", loss) for loss in LOSSES] + [(model, LOSSES[place % 3]) for place, model in enumerate(MODELS[1:])]
+BUDGETS = ["0", "0.3"]
+# Every objective and budget with k alone; every other model with one of each in turn.
+CASES = [("", loss, budget) for loss in LOSSES for budget in BUDGETS]
+CASES += [(model, LOSSES[place % 3], BUDGETS[place % 2]) for place, model in enumerate(MODELS[1:])]
 ROWS = st.lists(
     st.tuples(
         st.sampled_from([0, 1, 2, 3, 5, 7, None]),
@@ -105,9 +107,8 @@ def loaded(rows: list[tuple[Any, ...]]) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-@pytest.mark.parametrize(("model", "loss"), CASES)
-@pytest.mark.parametrize("budget", ["0", "0.3"])
-@examples(2)
+@pytest.mark.parametrize(("model", "loss", "budget"), CASES)
+@examples(3)
 @given(rows=ROWS.filter(is_usable), k=st.sampled_from([2, 3]))
 def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tuple[Any, ...]], k: int) -> None:
     wanted = policy(model, k, budget, loss)
