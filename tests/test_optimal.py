@@ -108,7 +108,7 @@ def loaded(rows: list[tuple[Any, ...]]) -> duckdb.DuckDBPyConnection:
 
 
 @pytest.mark.parametrize(("model", "loss", "budget"), CASES)
-@examples(3)
+@examples(2)
 @given(rows=ROWS.filter(is_usable), k=st.sampled_from([2, 3]))
 def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tuple[Any, ...]], k: int) -> None:
     wanted = policy(model, k, budget, loss)

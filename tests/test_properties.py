@@ -432,7 +432,7 @@ def same(found: Any, expected: Any) -> None:
 # -- properties ---------------------------------------------------------------------------------------
 
 
-@examples(45)
+@examples(30)
 @given(cases())
 def test_run_is_the_reference(case: Case) -> None:
     compare(case)
@@ -570,7 +570,7 @@ def every_class_holds(problem: ref.Problem, rows: ref.Table) -> None:
             assert bound.holds(figure), (bound, figure)
 
 
-@examples(6)
+@examples(4)
 @given(cases(), st.randoms(use_true_random=False), st.integers(1, 4))
 def test_order_and_threads_do_not_matter(case: Case, random: Any, threads: int) -> None:
     shuffled = list(case.rows)
@@ -638,7 +638,7 @@ def changed(draw: st.DrawFn, case: Case) -> tuple[dict[str, Value], ...]:
     return (*kept, *new)
 
 
-@examples(18)
+@examples(12)
 @given(st.data())
 def test_view_shows_only_what_holds(data: st.DataObject) -> None:
     case = data.draw(cases())
