@@ -180,12 +180,14 @@ def rolled_up(census: Census, finer: exp.Table, node: Node, sensitive: list[int]
     pairs = list(zip(census.hierarchies, node, strict=True))
     names = [hierarchy.code(level) for hierarchy, level in pairs if level < hierarchy.height]
     names += [f"s{index}" for index in sensitive]
-    people = ("e", "p") if census.people is not None else ()
-    names += people[:1]
+    numbers = ["n"]
+    if census.people is not None:
+        names.append("e")
+        numbers.append("p")
     above = [hierarchy.code(level + up) for hierarchy, level in pairs for up in range(1, hierarchy.height - level)]
     query = exp.select(
         *map(column, names),
         *(sql("MIN(:code)", code=column(name)).as_(name) for name in above),
-        *(sql(f"CAST(SUM({number}) AS BIGINT)").as_(number) for number in ("n", *people[1:])),
+        *(sql(f"CAST(SUM({number}) AS BIGINT)").as_(number) for number in numbers),
     ).from_(finer)
     return query.group_by(*map(column, names)) if names else query

@@ -21,8 +21,6 @@ from duckanon.release.targets import open_target
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
-_INCREMENTAL = "--incremental"
-
 
 class Book:
     """Knows what the run is made from, and writes down how it ends. A dry run leaves no trace."""
@@ -53,7 +51,7 @@ class Book:
         mode = self.policy.release.mode
         if mode == "search" and not incremental:
             return None
-        asked = _INCREMENTAL if incremental else f"release.mode: {mode}"
+        asked = "--incremental" if incremental else f"release.mode: {mode}"
         anew = "run without it" if incremental else 'release once with mode = "search"'
         known = self._read if self.dry_run else self.ledger
         if not known.kept:
@@ -66,9 +64,8 @@ class Book:
             return None
         if last.levels is None:
             raise ReleaseError(f"{asked} follows the last release, and that has no levels; {anew}")
-        return _node(
-            json.loads(last.levels), heights, f"{asked}: the last release had other quasi-identifiers or levels; {anew}"
-        )
+        otherwise = f"{asked}: the last release had other quasi-identifiers or levels; {anew}"
+        return _node(json.loads(last.levels), heights, otherwise)
 
     @property
     def _read(self) -> Ledger:
