@@ -12,7 +12,7 @@ from typing import Any
 
 from duckanon import commands
 from duckanon.commands import WRONG
-from duckanon.errors import DuckanonError, without_values
+from duckanon.errors import DuckanonError, said_of
 from duckanon.interrupts import INTERRUPTED, started
 from duckanon.log import JsonLog
 from duckanon.version import VERSION
@@ -43,10 +43,8 @@ def _failed(options: argparse.Namespace, error: BaseException, message: str, cod
     if options.debug:
         traceback.print_exc()
     if getattr(options, "log", None):
-        said = without_values(error) if isinstance(error, DuckanonError) else message
-        (options.watch or JsonLog(None)).step(
-            "failed", outcome="error" if code == WRONG else "interrupted", message=said
-        )
+        outcome, said = ("error", said_of(error)) if code == WRONG else ("interrupted", message)
+        (options.watch or JsonLog(None)).step("failed", outcome=outcome, message=said)
     else:
         print(f"duckanon: {message}", file=sys.stderr)
     return code

@@ -1,12 +1,71 @@
-"""Every error a user can meet. Messages say what is wrong, where, and what to do; they never show people's values."""
+"""Every error a user can meet. Messages say what is wrong, where, and what to do.
+
+A value of the data stands in a message as a `Value`, apart from its words: a terminal shows both, a log or a ledger the
+words only.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+_LEFT_OUT = "…"
+
+
+class Value(str):
+    """A value of the data, as a part of a message. In any text that is not a message it does not show."""
+
+    __slots__ = ()
+
+    def __format__(self, spec: str) -> str:
+        return _LEFT_OUT
+
+
+class Message(str):
+    """A text for who may see the data, and `discreet`: the same without the values, for logs and ledgers.
+
+    Put into another text by an f-string it is discreet; `Message.of` keeps the values and what they are.
+    """
+
+    discreet: str
+
+    def __new__(cls, text: str, discreet: str) -> Message:
+        message = super().__new__(cls, text)
+        message.discreet = discreet
+        return message
+
+    @classmethod
+    def of(cls, *parts: str) -> Message:
+        """The parts in a row: words, values, and other messages."""
+        return cls("".join(map(str, parts)), "".join(map(discreet, parts)))
+
+    @classmethod
+    def joined(cls, separator: str, parts: Iterable[str]) -> Message:
+        first, *others = parts
+        return cls.of(first, *(part for other in others for part in (separator, other)))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.discreet, spec)
+
+
+def discreet(text: str) -> str:
+    """What a log or ledger may keep of a text."""
+    if isinstance(text, Message):
+        return text.discreet
+    return _LEFT_OUT if isinstance(text, Value) else text
+
+
+def examples_of(values: Iterable[str]) -> Message:
+    """Some values of the data as examples: 'a', 'b'."""
+    return Message.joined(", ", [Message.of("'", Value(value), "'") for value in values])
 
 
 class DuckanonError(Exception):
     """The root of all errors raised on purpose."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message if isinstance(message, Message) else Message.of(message)
+        super().__init__(str(message))
 
 
 @dataclass(frozen=True)
@@ -17,8 +76,12 @@ class Fault:
     what: str
     remedy: str = ""
 
+    @property
+    def message(self) -> Message:
+        return Message.of(self.where, ": ", self.what, *((" — ", self.remedy) if self.remedy else ()))
+
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" + (f" — {self.remedy}" if self.remedy else "")
+        return str(self.message)
 
 
 class FaultsError(DuckanonError):
@@ -27,9 +90,11 @@ class FaultsError(DuckanonError):
     def __init__(self, faults: list[Fault], file: str | None = None) -> None:
         self.faults = faults
         self.file = file
-        lines = [str(fault) for fault in faults]
-        body = lines[0] if len(lines) == 1 else f"{len(lines)} faults\n" + "\n".join(f"  {x}" for x in lines)
-        super().__init__(f"{file}: {body}" if file else body)
+        body = faults[0].message if len(faults) == 1 else self._list()
+        super().__init__(Message.of(file, ": ", body) if file else body)
+
+    def _list(self) -> Message:
+        return Message.joined("\n  ", [f"{len(self.faults)} faults", *(fault.message for fault in self.faults)])
 
 
 class PolicyError(FaultsError):
@@ -56,13 +121,12 @@ class BusyError(DuckanonError):
     """Another run holds what this one needs."""
 
 
-def without_values(error: BaseException) -> str:
-    """What a log or ledger may keep of an error: of what follows a quotation mark, which may be a value, nothing."""
+def said_of(error: BaseException) -> str:
+    """What a log or ledger may keep of an error."""
     if isinstance(error, FaultsError):
-        return "; ".join(without_quotes(str(fault)) for fault in error.faults)
-    return without_quotes(str(error)) if isinstance(error, DuckanonError) else f"unexpected {type(error).__name__}"
-
-
-def without_quotes(text: str) -> str:
-    said, quote, _ = text.partition("'")
-    return said.rstrip() + " …" if quote else said
+        return "; ".join(fault.message.discreet for fault in error.faults)
+    if isinstance(error, DuckanonError):
+        return error.message.discreet
+    # A path may name a partition, and so a value of its own.
+    reason = error.strerror if isinstance(error, OSError) else None
+    return reason or f"unexpected {type(error).__name__}"

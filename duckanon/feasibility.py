@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from duckanon.census import Census
+from duckanon.errors import Message, examples_of
 from duckanon.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
 from duckanon.models.levels import level_weights
 from duckanon.policy import Policy
@@ -94,10 +95,11 @@ def _above_bound(values: ValueTable, census: Census, budget: int, name: str, bou
     rows = census.engine.fetch(query.limit(_MOST_NAMED + 1))
     for text, count, threshold in rows[:_MOST_NAMED]:
         least = (count - budget) / remaining
-        yield (
-            f"sensitive.{values.wanted.column}: {name} {threshold:g} cannot hold for '{text}': "
-            f"{count / census.rows:.2%} of the rows have it, so the least feasible {name} "
-            f"with the suppression budget is {least:.6f}"
+        yield Message.of(
+            f"sensitive.{values.wanted.column}: {name} {threshold:g} cannot hold for ",
+            examples_of([text]),
+            f": {count / census.rows:.2%} of the rows have it, so the least feasible {name} "
+            f"with the suppression budget is {least:.6f}",
         )
     if len(rows) > _MOST_NAMED:
         yield f"sensitive.{values.wanted.column}: {name} cannot hold for further values either"

@@ -13,7 +13,7 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, without_quotes
+from duckanon.errors import DuckanonError, discreet
 from duckanon.explain import hollow, risk_before, why
 from duckanon.lattice import Node
 from duckanon.ledger.book import Book
@@ -286,4 +286,4 @@ def _told(result: Result) -> dict[str, Any]:
     """What a log says of the end of a run."""
     told = {"outcome": result.status, "rows": result.rows, "classes": result.classes, "levels": result.levels}
     words = {"reasons": result.reasons, "warnings": result.warnings}
-    return told | {kind: [without_quotes(text) for text in said] for kind, said in words.items() if said}
+    return told | {kind: [discreet(text) for text in said] for kind, said in words.items() if said}

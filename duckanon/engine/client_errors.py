@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +11,10 @@ from contextlib import contextmanager
 import duckdb
 from sqlglot import exp
 
-from duckanon.errors import EngineError
+from duckanon.errors import EngineError, Message, Value
 
-# These errors are about names, files and memory; any other may quote a value out of a row.
+# These errors are about names and memory; any other may quote a value out of a row.
 _HARMLESS = (
-    duckdb.IOException,
     duckdb.CatalogException,
     duckdb.BinderException,
     duckdb.ParserException,
@@ -48,7 +49,7 @@ def explained(where: str) -> Iterator[None]:
     except EngineError as error:
         if error.sql is None:
             raise
-        raise EngineError(f"{where}: {error}", error.sql) from error.__cause__
+        raise EngineError(Message.of(where, ": ", error.message), error.sql) from error.__cause__
 
 
 def is_lock(error: duckdb.Error) -> bool:
@@ -70,9 +71,29 @@ def opening_fault(error: duckdb.Error, waited: float = 0.0) -> str:
 
 def _fault(error: duckdb.Error) -> str:
     if isinstance(error, _HARMLESS):
-        return f"the database refused: {first_line(error)}"
+        return Message.of("the database refused: ", *_quotations_apart(first_line(error)))
+    if isinstance(error, duckdb.IOException):
+        return Message(f"the database refused: {without_partitions(first_line(error))}", _failed_input_output(error))
     kind = type(error).__name__.removesuffix("Exception")
     return f"the database refused ({kind}); its message may hold a person's values, so only --debug shows it"
+
+
+def _quotations_apart(text: str) -> Iterator[str]:
+    """What the database quotes is a name most of the time, and part of a query that may hold a value at others."""
+    for part in re.split(r"""("[^"]*"|'[^']*')""", text):
+        yield Value(part) if part.startswith(('"', "'")) else part
+
+
+def without_partitions(text: str) -> str:
+    """A path, or a text with paths in it, without the values that the names of partitions are made of."""
+    return re.sub(r'(?<=/)([^/=\s]+=)(?:[^/]*(?=/)|[^/"]*)', r"\1…", text)
+
+
+def _failed_input_output(error: duckdb.Error) -> str:
+    """What the system said, and no path: that may be the name of a partition, and so a value of its own."""
+    reasons = (os.strerror(number) for number in errno.errorcode)
+    found = next((reason for reason in reasons if reason in str(error)), None)
+    return f"the database could not read or write a file{f': {found}' if found else ''}"
 
 
 def first_line(error: duckdb.Error) -> str:

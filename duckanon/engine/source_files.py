@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from duckanon.engine.client_errors import without_partitions
 from duckanon.engine.files import escaped, text
 from duckanon.engine.names import folded, quoted
 from duckanon.errors import EngineError
@@ -67,7 +68,7 @@ def _in_folder(path: str, place: Path, fetch: Fetch) -> SourceFiles:
     found = [file for file in _glob(below, fetch) if _reader(file) is not None]
     hidden = [file for file in found if any(map(_is_hidden, Path(file).relative_to(place).parts))]
     if hidden:
-        what = f"holds hidden data files, such as {Path(hidden[0]).relative_to(place)}"
+        what = f"holds hidden data files, such as {without_partitions(f'/{Path(hidden[0]).relative_to(place)}')[1:]}"
         raise EngineError(f"source.file: {path}: {what}; name the files by a pattern such as {path}/*.parquet")
     if not found:
         raise EngineError(f"source.file: {path}: is a folder without CSV, Parquet or JSON files")
@@ -125,7 +126,7 @@ def must_agree(files: SourceFiles, fetch: Fetch) -> None:
         differing = sorted(columns[first] ^ columns[other])
         if differing:
             has, lacks = (first, other) if differing[0] in columns[first] else (other, first)
-            what = f"{has} has a column {differing[0]}, {lacks} does not"
+            what = without_partitions(f"{has} has a column {differing[0]}, {lacks} does not")
             raise EngineError(f"source.file: {files.named}: {what}; all files must have the same columns")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Engine
-from duckanon.errors import Fault, HierarchyError
+from duckanon.errors import Fault, HierarchyError, Message, examples_of
 from duckanon.expressions import any_of, column, literal, sql, text_of
 from duckanon.hierarchy.kinds import VALUE, DatesKind
 from duckanon.hierarchy.scheme import Scheme
@@ -48,10 +48,10 @@ def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine)
     unknown = scheme.unknown(VALUE)
     assert unknown is not None
     examples = exp.select(text_of(VALUE).as_("text")).from_(domain).where(_strange(unknown)).order_by("text").limit(3)
-    named = ", ".join(f"'{text}'" for (text,) in engine.fetch(examples))
+    named = examples_of(text for (text,) in engine.fetch(examples))
     many = f"{drift.values} value{'s' if drift.values > 1 else ''} of the source ({drift.rows} rows)"
     remedy = f"add them to the hierarchy, clean the source, or {remedies}"
-    return Fault(scheme.where, f"does not map {many}, such as {named}", remedy)
+    return Fault(scheme.where, Message.of(f"does not map {many}, such as ", named), remedy)
 
 
 def without_unknown(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from duckanon.engine import Engine
 from duckanon.engine.names import folded
-from duckanon.errors import EngineError, Fault, HierarchyError
+from duckanon.errors import EngineError, Fault, HierarchyError, Message, examples_of
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import MappingFile, MappingTable
 from duckanon.scratch import Scratch
@@ -120,8 +120,8 @@ def _two_parents(engine: Engine, name: exp.Table, level: int, where: str, origin
     ((count, example),) = engine.fetch(broken)
     if not count:
         return []
-    what = f"{origin}: {count} values of level {level} have two parents at level {level + 1}, such as '{example}'"
-    return [Fault(where, what, "give each value one parent")]
+    what = f"{origin}: {count} values of level {level} have two parents at level {level + 1}, such as "
+    return [Fault(where, Message.of(what, examples_of([example])), "give each value one parent")]
 
 
 def not_listed(value: exp.Expr, listing: exp.Table, name: str = "level_0") -> exp.Expr:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, ReleaseError, without_quotes, without_values
+from duckanon.errors import DuckanonError, Message, ReleaseError, discreet, said_of
 from duckanon.ledger import EmptyLedger, Ledger, NoLedger, Place, database_of, open_ledger
 from duckanon.ledger.fingerprints import Fingerprints, policy_hash, take_fingerprints
 from duckanon.ledger.tables import ConstraintEntry, Entry
@@ -129,20 +129,20 @@ class Book:
         try:
             self.ledger.settled(entry, _constraints(entry, result))
         except (DuckanonError, OSError, KeyboardInterrupt) as error:
-            why = str(error) or "interrupted"
-            warning = f"the release stands, but the ledger could not be written: {why}"
+            why = error.message if isinstance(error, DuckanonError) else str(error) or "interrupted"
+            warning = Message.of("the release stands, but the ledger could not be written: ", why)
             return replace(result, warnings=(*result.warnings, warning))
         return result
 
     def refused(self, result: Result) -> None:
         """There is no release, for the reasons that the result gives."""
-        reasons = "; ".join(without_quotes(reason) for reason in result.reasons)
+        reasons = "; ".join(map(discreet, result.reasons))
         self._failed(self._entry(result.status, result, reasons or None), result)
 
     def broken(self, error: BaseException) -> None:
         """The run did not come to its end."""
         interrupted = isinstance(error, KeyboardInterrupt)
-        message = None if interrupted else without_values(error)
+        message = None if interrupted else said_of(error)
         self._failed(self._entry("interrupted" if interrupted else "error", None, message), None)
 
     def _failed(self, entry: Entry, result: Result | None) -> None:

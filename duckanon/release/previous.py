@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, ReleaseError
+from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy
 from duckanon.release.difference import classes_by_text
@@ -41,9 +41,8 @@ def look_back(policy: Policy, engine: Engine, scratch: Scratch, added_to: bool) 
         )
     except DuckanonError as error:
         if added_to:
-            raise ReleaseError(
-                f"--incremental: the last release cannot be added to: {error}; run without it"
-            ) from error
+            what = "--incremental: the last release cannot be added to: "
+            raise ReleaseError(Message.of(what, error.message, "; run without it")) from error
         return Previous()
 
 

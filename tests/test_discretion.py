@@ -1,0 +1,136 @@
+"""What the log and the ledger keep of an error: its words, whole, and none of the values in it."""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from duckanon.engine.client_errors import without_partitions
+from duckanon.errors import DuckanonError, Fault, Message, PolicyError, Value, discreet, examples_of, said_of
+from tests.conftest import Command, Folder
+from tests.test_ledger import EXPORT, NAMED, rows_of
+
+PARTITIONED = EXPORT.replace('kind = "csv"', 'kind = "parquet"\npartition_by = ["city"]').replace(
+    'identifiers = ["name"]', 'identifiers = ["name"]\nkeep = ["city"]'
+)
+
+
+# -- messages -------------------------------------------------------------------------------------
+
+
+def test_a_message_keeps_its_values_apart_from_its_words() -> None:
+    message = Message.of("it doesn't map ", examples_of(["Alice", "O'Hara"]), "; clean the source")
+    assert message == "it doesn't map 'Alice', 'O'Hara'; clean the source"
+    assert message.discreet == "it doesn't map '…', '…'; clean the source"
+    assert Message.of("--incremental: ", message).discreet.startswith("--incremental: it doesn't map '…'")
+
+
+def test_what_forgets_that_a_value_is_one_does_not_show_it() -> None:
+    assert f"such as {Value('Alice')}" == "such as …"
+    assert f"{Message.of('such as ', Value('Alice'))} and more" == "such as … and more"
+    assert discreet(Value("Alice")) == "…"
+
+
+def test_errors_carry_both() -> None:
+    fault = Fault("age", Message.of("does not map ", Value("Alice")), "add it")
+    one, two = PolicyError([fault], "p.toml"), PolicyError([fault, fault], "p.toml")
+    assert str(one) == "p.toml: age: does not map Alice — add it"
+    assert str(two).count("Alice") == 2
+    for error in (one, two, DuckanonError(fault.message)):
+        assert "Alice" not in said_of(error)
+        assert "does not map … — add it" in said_of(error)
+    assert said_of(OSError(28, "No space left on device", "/city=Rome/x")) == "No space left on device"
+    assert said_of(ValueError("Alice")) == "unexpected ValueError"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('write "/r/city=O\'Hare "X"/data_0.csv": full', 'write "/r/city=…/data_0.csv": full'),
+        ('make "/r/a=1/city=Rome"!', 'make "/r/a=…/city=…"!'),
+        ("/r/a.csv has x=1", "/r/a.csv has x=1"),
+    ],
+)
+def test_a_path_without_what_its_partitions_say(text: str, shown: str) -> None:
+    assert without_partitions(text) == shown
+
+
+# -- runs -----------------------------------------------------------------------------------------
+
+
+def small_files() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+
+def test_a_full_disk_names_no_partition(people: Folder, duckanon: Command) -> None:
+    people.sql("CREATE TABLE many AS SELECT p.*, 'Patient City ' || (i % 3) AS city FROM people p, range(900) r (i)")
+    people.sql("DROP TABLE people", "ALTER TABLE many RENAME TO people")
+    policy = people.policy(PARTITIONED.replace("k = 3", "k = 2") + "compression = 'uncompressed'\n" + NAMED)
+    assert duckanon("run", people.policy(EXPORT.replace('["name"]', '["name", "city"]') + NAMED, "first.toml")).code == 0
+    people.sql("UPDATE people SET city = city || ' ' || md5(name || random()::VARCHAR)[:1]")
+    command = [sys.executable, "-m", "duckanon", "run", str(policy), "--log", "json"]
+    ended = subprocess.run(command, capture_output=True, text=True, preexec_fn=small_files, check=False)
+    assert ended.returncode == 2, ended.stderr
+    logged = json.loads(ended.stderr.splitlines()[-1])["message"]
+    assert logged == "the database could not read or write a file: File too large"
+    ended = subprocess.run(command[:-2], capture_output=True, text=True, preexec_fn=small_files, check=False)
+    assert "city=…" in ended.stderr
+    assert "Patient" not in logged + ended.stderr
+
+
+def test_source_folders_that_disagree_name_nobody(folder: Folder, duckanon: Command) -> None:
+    for name, columns in {"Alice Smith": "1 AS age, 'F' AS sex", "Bob Jones": "2 AS age"}.items():
+        place = folder.path / "people" / f"name={name}"
+        place.mkdir(parents=True)
+        duckdb.sql(f"COPY (SELECT {columns}) TO '{place}/data.parquet'")
+    text = """
+        name = "p"
+        [source]
+        file = "people"
+        [privacy]
+        k = 2
+        [quasi_identifiers.age]
+        [columns]
+        identifiers = ["name", "sex"]
+        [release]
+        kind = "csv"
+        to = "o.csv"
+    """
+    started_ledger(folder)
+    told = duckanon("run", folder.policy(text + NAMED))
+    assert told.code == 2
+    assert "name=…/data.parquet has a column sex" in told.err
+    *_, row = rows_of(folder.path / "ledger.duckdb")
+    logged = duckanon("run", folder.policy(text + NAMED), "--log", "json").err
+    for person in ("Alice", "Bob", "Smith", "Jones"):
+        assert person not in told.err + row["message"] + logged
+
+
+def started_ledger(folder: Folder) -> None:
+    """A ledger that knows a run, so that those that fail are written down, too."""
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.ledger import make_database
+    from duckanon.ledger.tables import LedgerTables
+
+    path = folder.path / "ledger.duckdb"
+    make_database(path)
+    with DuckDB.open(path, writable=True) as engine, engine.transaction():
+        LedgerTables(engine).make()
+
+
+def test_our_own_sentences_are_kept_whole(people: Folder, duckanon: Command) -> None:
+    assert duckanon("run", people.policy(EXPORT + NAMED)).code == 0
+    query = 'query = "SELECT * REPLACE (disease::INT AS disease) FROM people"'
+    policy = people.policy(EXPORT.replace('table = "people"', query) + NAMED)
+    logged = duckanon("run", policy, "--log", "json").err
+    *_, row = rows_of(Path(people.path / "ledger.duckdb"))
+    for told in (row["message"], json.loads(logged.splitlines()[-1])["message"]):
+        assert told.endswith("may hold a person's values, so only --debug shows it")
