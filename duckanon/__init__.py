@@ -8,6 +8,7 @@ from duckanon.interrupts import starting
 starting()
 
 from collections.abc import Sequence
+from contextlib import ExitStack as _ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ from duckanon.history import as_frame as _as_frame
 from duckanon.history import history as _history
 from duckanon.ledger import Place as _Place
 from duckanon.ledger import database_of as _database_of
+from duckanon.ledger.book import noted_if_it_cannot_start as _noted_if_it_cannot_start
 from duckanon.lock import one_at_a_time as _one_at_a_time
 from duckanon.metrics import measure as _measure
 from duckanon.policy import Policy
@@ -76,12 +78,12 @@ def run(
     Another run of this policy to the same place is waited for, at most `wait` seconds.
     """
     wanted = _policy(policy)
-    with _engine(db) as engine:
-        place = _Place.of(wanted, _database_of(engine))
-        with _one_at_a_time(wanted.name, None if dry_run else place.key, wait):
-            return _run(
-                wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental
-            )
+    with _engine(db) as engine, _ExitStack() as held:
+        database = _database_of(engine)
+        place = _Place.of(wanted, database)
+        with _noted_if_it_cannot_start(wanted, database, dry_run):
+            held.enter_context(_one_at_a_time(wanted.name, None if dry_run else place.key, wait))
+        return _run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental)
 
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:

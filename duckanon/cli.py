@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import io
+import re
 import sys
 import traceback
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +96,19 @@ def parser() -> argparse.ArgumentParser:
     history.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the ledger")
     history.add_argument("--limit", type=_at_least_one, metavar="N", help="only the last N runs")
     history.add_argument("--json", action="store_true", help="print one JSON document")
+    status = _add(
+        verbs, "status", commands.status, "whether the last run of each policy went well",
+        "duckanon status patients.toml --max-age 26h",
+    )  # fmt: skip
+    status.add_argument(
+        "policies", nargs="*", metavar="POLICY", help="these policies (none: all in the ledger of --db)"
+    )
+    status.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the ledger")
+    status.add_argument("--max-age", type=_age, metavar="AGE", help="how old the last good run may be: 26h, 90m, 7d")
+    status.add_argument(
+        "--wait", type=_seconds, default=0, metavar="SECONDS", help="wait so long for who holds the ledger"
+    )
+    status.add_argument("--json", action="store_true", help="print one JSON document")
     sql = _add(
         verbs,
         "sql",
@@ -165,6 +180,14 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"must be a number of seconds, found '{text}'")
     return seconds
+
+
+def _age(text: str) -> timedelta:
+    units = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+    number, unit = text[:-1], units.get(text[-1:])
+    if unit is None or not re.fullmatch(r"\d{1,6}(\.\d+)?", number, re.ASCII):
+        raise argparse.ArgumentTypeError(f"must be such as 26h, 90m or 7d, found '{text}'")
+    return timedelta(**{unit: float(number)})
 
 
 def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], what: str, example: str) -> Any:

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -39,6 +40,7 @@ def demo(options: argparse.Namespace) -> int:
 
 def run(options: argparse.Namespace) -> int:
     from duckanon.ledger import Place
+    from duckanon.ledger.book import noted_if_it_cannot_start
     from duckanon.lock import one_at_a_time
     from duckanon.log import JsonLog, Terminal
     from duckanon.run import run
@@ -46,10 +48,14 @@ def run(options: argparse.Namespace) -> int:
     policy = Policy.load(options.policy)
     writable = policy.release.kind in ("table", "view") and not options.dry_run
     options.watch = JsonLog(policy.name) if options.log else Terminal()
-    place = Place.of(policy, _database(policy, options.db))
-    # The lock comes first: else a second run would only find that the database is in use.
-    alone = one_at_a_time(policy.name, None if options.dry_run else place.key, options.wait)
-    with alone, _open(policy, options.db, writable, options) as engine, options.watch as watch:
+    database = _database(policy, options.db)
+    place = Place.of(policy, database)
+    with ExitStack() as held:
+        with noted_if_it_cannot_start(policy, database, options.dry_run):
+            # The lock comes first: else a second run would only find that the database is in use.
+            held.enter_context(one_at_a_time(policy.name, None if options.dry_run else place.key, options.wait))
+            engine = held.enter_context(_open(policy, options.db, writable, options))
+        watch = held.enter_context(options.watch)
         result = run(
             policy,
             engine,
@@ -83,6 +89,31 @@ def history(options: argparse.Namespace) -> int:
         runs = history(engine, policy.name if policy else None, options.limit)
     say(json.dumps(runs, ensure_ascii=False, default=str) if options.json else as_text(runs))
     return GOOD
+
+
+def status(options: argparse.Namespace) -> int:
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.ledger import Place
+    from duckanon.status import every_status, status_json, status_of, status_text
+
+    policies = [Policy.load(path) for path in options.policies]
+    if not policies and options.db is None:
+        raise PolicyError([Fault("duckanon status", "no ledger is named", "give policies, or a database with --db")])
+    found = []
+    for policy in policies:
+        database = _database(policy, options.db)
+        ledger, place = policy.ledger or database, Place.of(policy, database)
+        if ledger is None or not ledger.exists():
+            found.append(status_of(policy.name, place, None, options.max_age))
+            continue
+        with DuckDB.open(ledger, writable=False, wait=options.wait) as engine:
+            found.append(status_of(policy.name, place, engine, options.max_age))
+    if not policies:
+        with DuckDB.open(options.db, writable=False, wait=options.wait) as engine:
+            found = every_status(engine, options.max_age)
+    told = status_json(found)
+    say(json.dumps(told, ensure_ascii=False) if options.json else status_text(found))
+    return GOOD if told["well"] else FAILS
 
 
 def sql(options: argparse.Namespace) -> int:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from duckanon.engine import Engine
@@ -12,7 +14,11 @@ from duckanon.ledger.tables import COLUMNS, LedgerTables
 if TYPE_CHECKING:
     import pandas
 
-_SHOWN = ("finished", "policy", "outcome", "released", "suppressed", "classes", "levels", "target", "message")
+_WIDTH = 100  # characters of a line for people
+_ELASTIC = ("policy", "levels", "target")  # the columns that give way
+_HEADER = ("finished (UTC)", "policy", "outcome", "released", "left out", "levels", "target")
+_NAMED_LEVELS = 30  # characters that levels may take with their names
+_RIGHT = ("released", "left out")
 
 
 def history(engine: Engine, policy: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
@@ -27,9 +33,12 @@ def history(engine: Engine, policy: str | None = None, limit: int | None = None)
         measured = [asdict(c) for c in constraints.get(entry.id, [])]
         for constraint in measured:
             del constraint["release_id"]
-        levels = json.loads(entry.levels) if entry.levels else None
-        told.append(asdict(entry) | {"levels": levels, "constraints": measured})
+        written = {name: json.loads(text) if (text := getattr(entry, name)) else None for name in _WRITTEN_AS_JSON}
+        told.append(asdict(entry) | written | {"constraints": measured})
     return told
+
+
+_WRITTEN_AS_JSON = ("levels", "shows", "warnings")
 
 
 def as_frame(runs: list[dict[str, Any]]) -> pandas.DataFrame:
@@ -40,26 +49,62 @@ def as_frame(runs: list[dict[str, Any]]) -> pandas.DataFrame:
 
 
 def as_text(runs: list[dict[str, Any]]) -> str:
-    """A table for people, one line per run."""
+    """A table for people, one line per run; below it why there was no release, and what was to be said of it."""
     if not runs:
         return "no run is recorded"
-    lines = [list(_SHOWN), *(_line(run) for run in runs)]
-    # The message comes last, so that its length does no harm.
-    widths = [max(len(line[place]) for line in lines) for place in range(len(_SHOWN) - 1)]
-    return "\n".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[-1]]).rstrip()
-        for line in lines
-    )
+    lines = [_HEADER, *(_line(run) for run in runs)]
+    widths = _fitted([max(map(len, cells)) for cells in zip(*lines, strict=True)])
+    rows = [_aligned(line, widths) for line in lines]
+    below = [_below(run) for run in runs]
+    return "\n".join([rows[0], *(line for row, more in zip(rows[1:], below, strict=True) for line in (row, *more))])
 
 
-def _line(run: dict[str, Any]) -> list[str]:
-    figures = [run["rows_released"], run["rows_suppressed"], run["classes"]]
-    return [
-        f"{run['finished_at']:%Y-%m-%d %H:%M:%S}",
+def _fitted(widths: list[int]) -> list[int]:
+    """The widest of the elastic columns give way until a line fits."""
+    fitted, gaps = dict(zip(_HEADER, widths, strict=True)), 2 * (len(widths) - 1)
+    while sum(fitted.values()) + gaps > _WIDTH and (widest := max(fitted[name] for name in _ELASTIC)) > 1:
+        fitted[next(name for name in _ELASTIC if fitted[name] == widest)] -= 1
+    return list(fitted.values())
+
+
+def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
+    cells = zip(_HEADER, (_cut(cell, width) for cell, width in zip(line, widths, strict=True)), widths, strict=True)
+    return "  ".join(
+        f"{cell:>{width}}" if name in _RIGHT else f"{cell:<{width}}" for name, cell, width in cells
+    ).rstrip()
+
+
+def _line(run: dict[str, Any]) -> tuple[str, ...]:
+    figures = [run["rows_released"], run["rows_suppressed"]]
+    return (
+        f"{run['finished_at']:%Y-%m-%d %H:%M}",
         run["policy"],
         run["outcome"],
         *("–" if figure is None else f"{figure:,}" for figure in figures),
-        ", ".join(f"{name}={level}" for name, level in (run["levels"] or {}).items()) or "–",
-        f"{run['target_kind']} {run['target_place']}",
-        " ".join((run["message"] or "").split()),
-    ]
+        _levels(run["levels"]),
+        _target(run["target_kind"], run["target_place"]),
+    )
+
+
+def _levels(levels: dict[str, int] | None) -> str:
+    """The bare levels where the names are too long to show."""
+    named = " ".join(f"{name}={level}" for name, level in (levels or {}).items())
+    return (named if len(named) <= _NAMED_LEVELS else " ".join(map(str, (levels or {}).values()))) or "–"
+
+
+def _target(kind: str, place: str) -> str:
+    return place if kind in ("table", "view") else Path(place).name
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _below(run: dict[str, Any]) -> list[str]:
+    said = [run["message"]] if run["message"] else []
+    said += [f"warning: {warning}" for warning in run["warnings"] or []]
+    return [line for text in said for line in wrapped(" ".join(text.split()))]
+
+
+def wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, initial_indent="    ", subsequent_indent="      ", break_long_words=True)

@@ -22,7 +22,8 @@ def one_at_a_time(policy: str, place: tuple[str, ...] | None, wait: float) -> Ab
     """No two runs of a policy write to the same place at once; None: nobody else can write there."""
     if place is None:
         return nullcontext()
-    what, remedy = f"another run of the policy {policy} is under way", "wait for it with --wait SECONDS"
+    what = f"another run of the policy {policy} is under way"
+    remedy = f"it was waited for {wait:g} seconds" if wait else "wait for it with --wait SECONDS"
     return locked(what, ("run", policy, *place), wait, remedy)
 
 

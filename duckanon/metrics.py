@@ -109,7 +109,7 @@ def _relation(source: str, scratch: Scratch) -> Relation:
         return found
     if not is_file(source):
         what = f"there is no table or view '{source}' in {scratch.engine.location}"
-        raise PolicyError([Fault("SOURCE", what, "spell it as in SQL, with its schema")])
+        raise PolicyError([Fault("SOURCE", what, scratch.engine.nearest(source))])
     name = scratch.adopt("VIEW", "source")
     scratch.engine.define_file(name, source, [], temporary=True)
     return Relation((name.name,), "view")
@@ -120,9 +120,15 @@ def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
     spelled = {folded(column.name): column.name for column in columns}
     missing = [name for name in names if folded(name) not in spelled]
     if missing:
-        has = ", ".join(spelled.values())
-        raise PolicyError([Fault(option, f"there is no column '{name}'", f"it has {has}") for name in missing])
+        has = f"it has {', '.join(spelled.values())}"
+        remedies = {name: _repeated(name, option) if "," in name else has for name in missing}
+        raise PolicyError([Fault(option, f"there is no column '{name}'", remedies[name]) for name in missing])
     return list(dict.fromkeys(spelled[folded(name)] for name in names))
+
+
+def _repeated(names: str, option: str) -> str:
+    """Several columns in one word, as other tools take them."""
+    return "repeat it: " + " ".join(f"--{option} {name.strip()}" for name in names.split(",") if name.strip())
 
 
 def _people(

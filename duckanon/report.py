@@ -43,10 +43,15 @@ def _headline(result: Result) -> str:
         return f"{result.name}: unchanged since the release of {result.since} to {place}; nothing was done"
     words = {
         "holds": "the release would hold (dry run, nothing written)" if result.dry_run else "the policy holds",
-        "violated": "the policy does NOT hold",
+        "violated": "the policy does NOT hold" if _broken(result) else "refused; nothing was written",
         "infeasible": "no feasible release; nothing was written",
     }
     return f"{result.name}: {words.get(result.status, result.status)}"
+
+
+def _broken(result: Result) -> bool:
+    """A release may also be refused for what it tells together with the last one, though it holds all constraints."""
+    return not result.reasons or not all(finding.holds for finding in result.constraints)
 
 
 def _rows(result: Result) -> list[str]:

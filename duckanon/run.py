@@ -13,7 +13,7 @@ from sqlglot import exp
 from duckanon import feasibility
 from duckanon.census import Census, take_census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, discreet
+from duckanon.errors import DuckanonError, Message, discreet
 from duckanon.explain import hollow, risk_before, why
 from duckanon.lattice import Node
 from duckanon.ledger.book import Book
@@ -27,9 +27,9 @@ from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release import Labels, as_they_are
 from duckanon.release.audit import audit_release
 from duckanon.release.difference import difference
-from duckanon.release.existing import exists
+from duckanon.release.existing import exists, is_ours
 from duckanon.release.people import people_of
-from duckanon.release.previous import Previous, look_back
+from duckanon.release.previous import GONE, Previous, look_back
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import GENERALIZED, Result, step_json
 from duckanon.scratch import Scratch
@@ -69,8 +69,8 @@ def run(
         raise
     if result.status == "released":
         result = job.book.settled(result)
-    elif not result.good:
-        job.book.refused(result)
+    else:
+        job.book.ended(result)
     watch.step(_LAST_STEP.get(result.status, "failed"), **_told(result), seconds=job.book.seconds)
     return result
 
@@ -91,6 +91,7 @@ class Run:
     mark: str = ""
     stands: bool = False  # whether a release of this policy is in the place
     previous: Previous = field(default_factory=Previous)
+    warnings: tuple[str, ...] = ()
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -99,12 +100,13 @@ class Run:
     def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
         """Make the release and let it take its place, with its entry in the ledger."""
         self.target = open_target(self.policy, self.engine, replace, dry_run)
-        self.stands = exists(self.policy, self.engine) and not replace
+        self.stands = exists(self.policy, self.engine) and (not replace or is_ours(self.policy, self.engine))
         before = Scratch(self.engine)
         try:
-            self.previous = look_back(self.policy, self.engine, before, added_to=self.incremental)
+            self.previous = self.look_back(before)
+            standing = self.target.standing() if if_changed and self.stands else None
             with keyed(self.policy, self.engine), self.engine.transaction():
-                result = self.execute(dry_run, if_changed)
+                result = self.execute(dry_run, standing)
                 self.scratch.clear()
                 if result.status != "released":
                     raise _Undo
@@ -120,14 +122,22 @@ class Run:
                 before.clear()
         return result
 
-    def execute(self, dry_run: bool, if_changed: bool) -> Result:
+    def look_back(self, scratch: Scratch) -> Previous:
+        """The release that stands, as far as this one is compared with it or added to it."""
+        compared = self.policy.release.difference != "ignore" and self.policy.release.kind != "view"
+        if self.stands and (compared or self.incremental):
+            return look_back(self.policy, self.engine, scratch, compared, self.incremental)
+        return GONE if compared and not self.stands and self.book.last is not None else Previous()
+
+    def execute(self, dry_run: bool, standing: str | None) -> Result:
         policy = self.policy
         with self.timed("source", f"reading {policy.name}"):
             source = bind_source(policy, self.scratch)
             self.target.must_not_be(source)
-            self.book.take(source.relation)
-        if if_changed and (unchanged := self.book.unchanged()):
+            self.book.take(source.relation, self.engine)
+        if unchanged := self.book.unchanged(standing):
             return unchanged
+        self.warnings = tuple(self.book.asks_for_less())
         with self.timed("census", f"counting {policy.name}") as facts:
             census = take_census(policy, source, self.scratch)
             facts["rows"] = census.rows
@@ -144,14 +154,16 @@ class Run:
             told = found.reasons or tuple(why(found, census.remaining(policy).budget(census.rows), where))
             return self.infeasible(census, found, told, where)
         with self.timed("release", "releasing"):
-            self.mark = self.book.signed(mark_of(policy, VERSION, recoding.levels))
+            self.mark = mark_of(policy, VERSION, recoding.levels)
+            self.book.levels_show(recoding.levels, census)
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying") as facts:
             people = self.people(recoding, census, source, released)
             audited = audit_release(policy, released, census, people, self.scratch)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
-            told_apart = self.difference(released, source)
+            told_apart = self.difference(released, census, source)
+            self.book.release_fingerprint = self.target.fingerprint(released) if self.book.ledger.kept else None
         return self.finished(census, found, recoding, audited, dry_run, told_apart)
 
     def find(self, census: Census, last: Node | None, source: BoundSource) -> Found:
@@ -168,15 +180,14 @@ class Run:
         assert recoding.levels is not None  # the policy has refused methods without
         return people_of(census, tuple(recoding.levels.values()), source, released, self.scratch)
 
-    def difference(self, released: Relation, source: BoundSource) -> str | None:
-        """What this release and the one that stands in its place tell together."""
-        before = self.previous.classes
-        return difference(self.policy, before, released, source, self.scratch) if before else None
+    def difference(self, released: Relation, census: Census, source: BoundSource) -> tuple[str, ...]:
+        """What this release and the one that stands in its place tell together, and what nobody can tell of that."""
+        told = difference(self.policy, self.previous, released, census, source, self.scratch)
+        return tuple(Message.of("release.difference: ", said) for said in told)
 
     def last_node(self, census: Census) -> Node | None:
         """The node of the last release, where the policy's mode or an increment follows it."""
-        heights = {h.column.name: h.height for h in census.hierarchies}
-        return self.book.last_node(heights, self.incremental, self.stands)
+        return self.book.last_node(census, self.incremental, self.stands)
 
     def seen(self, node: Node, failing_rows: int) -> None:
         self.watch.say(f"searching: levels {node}, {failing_rows:,} rows fail")
@@ -215,16 +226,16 @@ class Run:
         recoding: Recoding,
         audited: Audit,
         dry_run: bool,
-        told_apart: str | None,
+        told_apart: tuple[str, ...],
     ) -> Result:
         policy, holds = self.policy, audited.holds
         suppressed = census.rows - audited.rows
         # The search and the release must tell the same story, whatever the constraints say.
         agree = audited.rows == recoding.rows and audited.classes == recoding.classes and suppressed >= 0
         reasons = [] if agree else ["the release does not hold the rows that the search chose"]
-        if told_apart and policy.release.difference == "refuse":
-            reasons.append(f"release.difference: {told_apart}")
-            told_apart = None
+        if policy.release.difference == "refuse":
+            reasons += told_apart
+            told_apart = ()
         new = {} if recoding.new_rows is None else {"new": recoding.new_rows}
         return self.result(
             "violated" if reasons or not holds else "holds" if dry_run else "released",
@@ -242,7 +253,7 @@ class Run:
             reasons=tuple(reasons),
             descriptions=recoding.described(),
             dry_run=dry_run,
-            more_warnings=(f"release.difference: {told_apart}",) if told_apart else (),
+            more_warnings=told_apart,
         )
 
     def infeasible(
@@ -275,7 +286,7 @@ class Run:
             heights={h.column.name: h.height for h in census.hierarchies},
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
-            warnings=census.warnings + hollow(known["levels"], census) + more_warnings,
+            warnings=(*self.warnings, *census.warnings, *hollow(known["levels"], census), *more_warnings),
             before=risk_before(found.bottom) if found else None,
             effort=found.effort if found else None,
             **known,

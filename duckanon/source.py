@@ -14,7 +14,6 @@ from duckanon.engine.names import folded, quoted
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import any_of, column, sql
 from duckanon.policy import MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
-from duckanon.policy.load import LOCAL
 from duckanon.pseudonyms import Pseudonym
 from duckanon.scratch import Scratch
 
@@ -47,13 +46,6 @@ class BoundSource:
 
 def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
     """Find the source and check that every column has a role and every role a column."""
-    if policy.pseudonyms and policy.release.kind == "view":
-        fault = Fault("release.kind", "a view cannot hold the key of pseudonyms", "release a table or a file")
-        raise PolicyError([fault], policy.file)
-    if policy.unmapped == "top" and policy.search.method in LOCAL:
-        remedy = 'choose "suppress", or the method greedy, optimal or datafly'
-        fault = Fault("privacy.unmapped", f'"top" does not go with the method {policy.search.method}', remedy)
-        raise PolicyError([fault], policy.file)
     relation = define_source(policy, scratch)
     columns = scratch.engine.columns(relation.table)
     by_name = {folded(c.name): c for c in columns}
@@ -140,7 +132,7 @@ def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None
         relation = engine.find(source.table)
         if relation is None:
             what = f"there is no table or view '{source.table}' in {engine.location}"
-            raise PolicyError([Fault("source.table", what, "spell it as in SQL, with its schema")], policy.file)
+            raise PolicyError([Fault("source.table", what, engine.nearest(source.table))], policy.file)
         return relation
     name = persistent if persistent is not None else scratch.adopt("VIEW", "source")
     if source.query is not None:

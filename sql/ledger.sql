@@ -1,6 +1,7 @@
 -- The ledger: what every run of duckanon did, for the auditor and for the next run. Plain tables, in the warehouse or in a file
--- of their own ([ledger] database). One row per run that began; dry runs and unchanged sources leave none. No row of a person
--- and no quasi-identifier is ever written here. NULL: the run ended before that was known.
+-- of their own ([ledger] database). One row per run, also for one that could not start or had nothing to do; dry runs leave
+-- none, and a first run that fails does not begin a ledger. No row of a person and no quasi-identifier is ever written here.
+-- NULL: the run ended before that was known, or an earlier version wrote the row.
 
 CREATE SCHEMA IF NOT EXISTS duckanon;
 
@@ -26,7 +27,13 @@ CREATE TABLE IF NOT EXISTS duckanon.releases (
     hierarchy_hash VARCHAR,
     source_fingerprint VARCHAR,
     version VARCHAR NOT NULL,
-    message VARCHAR
+    message VARCHAR,
+    recorded BIGINT,
+    started_at TIMESTAMP,
+    policy_text VARCHAR,
+    shows VARCHAR,
+    warnings VARCHAR,
+    release_fingerprint VARCHAR
 );
 
 CREATE TABLE IF NOT EXISTS duckanon.release_constraints (
@@ -39,11 +46,20 @@ CREATE TABLE IF NOT EXISTS duckanon.release_constraints (
     holds BOOLEAN NOT NULL
 );
 
-COMMENT ON TABLE duckanon.releases IS 'The ledger of duckanon: one row per run that began; dry runs and unchanged sources leave none';
+-- A ledger that an earlier version began gets the columns that it lacks.
+ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS recorded BIGINT;
+ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS started_at TIMESTAMP;
+ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS policy_text VARCHAR;
+ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS shows VARCHAR;
+ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS warnings VARCHAR;
+ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS release_fingerprint VARCHAR;
+UPDATE duckanon.releases SET recorded = rowid + 1 WHERE recorded IS NULL;
+
+COMMENT ON TABLE duckanon.releases IS 'The ledger of duckanon: one row per run; dry runs leave none';
 COMMENT ON COLUMN duckanon.releases.id IS 'names the run';
 COMMENT ON COLUMN duckanon.releases.finished_at IS 'when the run ended, UTC';
 COMMENT ON COLUMN duckanon.releases.policy IS 'name of the policy';
-COMMENT ON COLUMN duckanon.releases.outcome IS 'released | infeasible | violated | error | interrupted; only released wrote anything';
+COMMENT ON COLUMN duckanon.releases.outcome IS 'released | unchanged | infeasible | violated | error | interrupted; only released wrote anything';
 COMMENT ON COLUMN duckanon.releases.warehouse IS 'the database file that the source was read from; NULL: none';
 COMMENT ON COLUMN duckanon.releases.target_kind IS 'table | view | parquet | csv';
 COMMENT ON COLUMN duckanon.releases.target_place IS 'name of the relation, or path of the file';
@@ -62,6 +78,12 @@ COMMENT ON COLUMN duckanon.releases.hierarchy_hash IS 'SHA-256 of what the hiera
 COMMENT ON COLUMN duckanon.releases.source_fingerprint IS 'SHA-256 over columns, row count and row hashes of the source, whatever the order of the rows';
 COMMENT ON COLUMN duckanon.releases.version IS 'version of duckanon';
 COMMENT ON COLUMN duckanon.releases.message IS 'why there is no release, or how many rows an incremental one added; never a value of a row';
+COMMENT ON COLUMN duckanon.releases.recorded IS 'which row of the ledger this is: 1, 2, …; the order of the runs, whatever the clocks say';
+COMMENT ON COLUMN duckanon.releases.started_at IS 'when the run began, UTC';
+COMMENT ON COLUMN duckanon.releases.policy_text IS 'the policy file as it was';
+COMMENT ON COLUMN duckanon.releases.shows IS 'JSON: what the level of each quasi-identifier shows, in words and by its rule; NULL with local recoding';
+COMMENT ON COLUMN duckanon.releases.warnings IS 'JSON: what a person should be told of the run; never a value of a row';
+COMMENT ON COLUMN duckanon.releases.release_fingerprint IS 'SHA-256 of what was released: of the rows of a relation, or of the bytes of the files';
 
 COMMENT ON TABLE duckanon.release_constraints IS 'The ledger of duckanon: every constraint of a run, with what was measured';
 COMMENT ON COLUMN duckanon.release_constraints.release_id IS 'the run: duckanon.releases.id';

@@ -62,8 +62,9 @@ def opening_fault(error: duckdb.Error, waited: float = 0.0) -> str:
     if is_lock(error):
         holder = re.search(r"\(PID (\d+)\)", text)
         who = f"another process ({holder[1]})" if holder else "another process"
-        still = f"still in use by {who} after {waited:g} seconds" if waited else f"in use by {who}"
-        return f"is {still}; close it there, wait for it with --wait SECONDS, or work on a copy"
+        if waited:
+            return f"is still in use by {who} after {waited:g} seconds; close it there, or work on a copy"
+        return f"is in use by {who}; close it there, wait for it with --wait SECONDS, or work on a copy"
     if "not a valid DuckDB database" in text:
         return "is not a DuckDB database"
     return f"cannot be opened: {first_line(error)}"

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Column, Relation
-from duckanon.engine.catalog import CATALOG, qualified, resolve
+from duckanon.engine.catalog import CATALOG, nearest, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text
 from duckanon.engine.macros import ASKED, macros_for
@@ -161,6 +161,11 @@ class DuckDB:
     def _lookup(self, parts: list[str]) -> Relation | None:
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
         return resolve(parts, self.fetch(CATALOG), here, schema)
+
+    def nearest(self, spelled: str) -> str:
+        """What to do about a name that means no table or view: the one that was meant, or what there is."""
+        ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
+        return nearest(spelled, self.fetch(CATALOG), here, schema)
 
     def relations(self, schema: str) -> list[Relation]:
         """The tables and views of a schema of this database."""

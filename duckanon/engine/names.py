@@ -25,5 +25,10 @@ def quoted(*parts: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in parts)
 
 
+def quoted_if_odd(*parts: str) -> str:
+    """As a person would write it: quoted only where SQL wants it so."""
+    return ".".join(part if re.fullmatch(r"[a-z_]\w*", part) else quoted(part) for part in parts)
+
+
 def _unquoted(part: str) -> str:
     return part[1:-1].replace('""', '"') if part.startswith('"') else part

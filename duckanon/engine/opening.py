@@ -41,7 +41,8 @@ def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyCon
     if path.is_dir():
         raise EngineError(f"{path}: is a folder, not a DuckDB database")
     if not path.exists():
-        raise EngineError(f"{path}: there is no such database")
+        found = path.resolve()
+        raise EngineError(f"{path}: there is no such database" + (f"; looked for {found}" if found != path else ""))
     with path.open("rb") as file:
         if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
             raise EngineError(f"{path}: is not a DuckDB database")

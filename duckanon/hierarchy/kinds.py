@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from sqlglot import exp
 
 from duckanon.expressions import column, double, literal, sql, text_of
+from duckanon.policy.hierarchy import NESTS_IN
 
 _LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
 
@@ -34,6 +35,15 @@ class Kind(Protocol):
 
     def describe(self, level: int) -> str: ...
 
+    def rule(self, level: int) -> dict[str, Any]:
+        """By what the labels of `level` ≥ 1 are computed, in plain JSON: equal rules give equal labels."""
+
+    def raw(self, label: exp.Expr) -> exp.Expr:
+        """A label itself, if it is a raw value; NULL otherwise."""
+
+    def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
+        """The label at `level` ≥ 1 that a label, or a raw value as text, belongs to; NULL if it spans several."""
+
 
 @dataclass(frozen=True)
 class FlatKind:
@@ -53,6 +63,15 @@ class FlatKind:
 
     def describe(self, level: int) -> str:
         return ""
+
+    def rule(self, level: int) -> dict[str, Any]:
+        raise AssertionError("a flat hierarchy has no level between value and top")
+
+    def raw(self, label: exp.Expr) -> exp.Expr:
+        return label.copy()
+
+    def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
+        return self.label(label, level)
 
 
 @dataclass(frozen=True)
@@ -83,6 +102,21 @@ class MaskKind:
     def describe(self, level: int) -> str:
         kept = self.kept[level - 1]
         return "first character" if kept == 1 else f"first {kept} characters"
+
+    def rule(self, level: int) -> dict[str, Any]:
+        return {"mask": self.kept[level - 1]}
+
+    def raw(self, label: exp.Expr) -> exp.Expr:
+        return sql("CASE WHEN :label NOT LIKE '%*' THEN :label END", label=label)
+
+    def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
+        """A label that ends in stars does not tell more characters than stand before them."""
+        told = sql(
+            ":label NOT LIKE '%*' OR LENGTH(RTRIM(:label, '*')) >= :kept",
+            label=label,
+            kept=literal(self.kept[level - 1]),
+        )
+        return sql("CASE WHEN :told THEN :label END", told=told, label=self.label(label, level))
 
     def _parts(self, value: exp.Expr, level: int) -> dict[str, exp.Expr]:
         return {"text": text_of(value), "kept": literal(self.kept[level - 1])}
@@ -127,6 +161,39 @@ class DatesKind:
     def describe(self, level: int) -> str:
         return f"by {self.units[level - 1]}"
 
+    # How the first day of a label is written; the patterns exclude each other.
+    _FIRST_DAYS: ClassVar[dict[str, tuple[str, str]]] = {
+        "month": ("^-?[0-9]+-[0-9][0-9]$", ":label || '-01'"),
+        "quarter": ("^-?[0-9]+-Q[1-4]$", "LEFT(:label, LENGTH(:label) - 3) || '-01-01'"),
+        "year": ("^-?[0-9]+$", ":label || '-01-01'"),
+        "decade": ("^-?[0-9]+s$", "LEFT(:label, LENGTH(:label) - 1) || '-01-01'"),
+        "century": ("^-?[0-9]+-[0-9]{3,}$", "REGEXP_EXTRACT(:label, '^-?[0-9]+') || '-01-01'"),
+    }
+
+    def rule(self, level: int) -> dict[str, Any]:
+        return {"dates": self.units[level - 1]}
+
+    def raw(self, label: exp.Expr) -> exp.Expr:
+        return sql("CASE WHEN TRY_CAST(:label AS DATE) IS NOT NULL THEN :label END", label=label)
+
+    def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
+        unit, itself = self.units[level - 1], label.copy()
+        if unit == "week":  # nothing but a day lies in a week
+            week = sql("REGEXP_MATCHES(:label, '^-?[0-9]+-W[0-9][0-9]$')", label=label)
+            of_day = self._of_date(label, level)
+            return sql("CASE WHEN :week THEN :itself ELSE :of_day END", week=week, itself=itself, of_day=of_day)
+        case = exp.Case()
+        for finer, (pattern, first) in self._FIRST_DAYS.items():
+            matches = sql("REGEXP_MATCHES(:label, :pattern)", label=label, pattern=literal(pattern))
+            inside = unit in NESTS_IN[finer]
+            day = sql(first, label=label)
+            within = self._of_date(day, level) if inside else exp.cast(exp.null(), "VARCHAR")
+            case = case.when(matches, itself.copy() if unit == finer else within)
+        return case.else_(self._of_date(label, level))
+
+    def _of_date(self, text: exp.Expr, level: int) -> exp.Expr:
+        return sql(self._LABELS[self.units[level - 1]], date=sql("TRY_CAST(:text AS DATE)", text=text))
+
     def _date(self, value: exp.Expr) -> exp.Expr:
         return sql("TRY_CAST(:value AS DATE)", value=value) if self.from_text else value.copy()
 
@@ -169,15 +236,20 @@ class IntervalsKind:
 
     def order(self, value: exp.Expr, level: int) -> exp.Expr:
         """The lower bound of the range, in units."""
+        return self._lower(self.units(value), level)
+
+    def _lower(self, units: exp.Expr, level: int) -> exp.Expr:
         return sql(
             ":units - ((((:units - :origin) % :width) + :width) % :width)",
-            units=self.units(value),
+            units=units,
             origin=literal(self._in_units(self.origin)),
             width=literal(self._in_units(self.widths[level - 1])),
         )
 
     def label(self, value: exp.Expr, level: int) -> exp.Expr:
-        lower = self.order(value, level)
+        return self._range(self.order(value, level), level)
+
+    def _range(self, lower: exp.Expr, level: int) -> exp.Expr:
         width = literal(self._in_units(self.widths[level - 1]))
         upper = sql("(:lower) + :width", lower=lower, width=width)
         return sql("'[' || :lower || ', ' || :upper || ')'", lower=self._written(lower), upper=self._written(upper))
@@ -196,6 +268,34 @@ class IntervalsKind:
     def describe(self, level: int) -> str:
         width = self.widths[level - 1].normalize()
         return f"ranges of {width:f}" + (" days" if self.type == "date" else "")
+
+    def rule(self, level: int) -> dict[str, Any]:
+        numbers = {"intervals": self.widths[level - 1], "origin": self.origin}
+        return {name: f"{number.normalize():f}" for name, number in numbers.items()}
+
+    def raw(self, label: exp.Expr) -> exp.Expr:
+        bound = "DATE" if self.type == "date" else "DOUBLE"
+        return sql(f"CASE WHEN TRY_CAST(:label AS {bound}) IS NOT NULL THEN :label END", label=label)
+
+    def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
+        """By the first and the last unit that a range, or a raw value, holds: both must lie in one range."""
+        lower, upper = (self._written_units(label, part) for part in (1, 2))
+        first, last = (self._lower(exp.paren(units), level) for units in (lower, upper))
+        return sql(
+            "CASE WHEN (:first) = (:last) THEN :range END", first=first, last=last, range=self._range(first, level)
+        )
+
+    def _written_units(self, label: exp.Expr, part: int) -> exp.Expr:
+        """The first (1) or last (2) unit of a range as it is written; of a raw value, its only one."""
+        bound = sql(f"REGEXP_EXTRACT(:label, '^\\[(.+), (.+)\\)$', {part})", label=label)
+        text = sql("COALESCE(NULLIF(:bound, ''), :label)", bound=bound, label=label)
+        before = sql("CASE WHEN :bound = '' THEN 0 ELSE 1 END", bound=bound) if part == 2 else literal(0)
+        if self.type == "date":
+            days = "CAST(DATE_DIFF('day', DATE '1970-01-01', TRY_CAST(:text AS DATE)) AS HUGEINT) - :before"
+            return sql(days, text=text, before=before)
+        exact = sql("TRY_CAST(:text AS DECIMAL(38, 9)) * :scale", text=text, scale=literal(10**self.decimals))
+        rounded = "CASE WHEN :before = 1 THEN CEIL(:exact) ELSE FLOOR(:exact) END"
+        return sql(f"CAST({rounded} AS HUGEINT) - :before", exact=exact, before=before)
 
     def _in_units(self, number: Decimal) -> int:
         return int(number * 10**self.decimals)

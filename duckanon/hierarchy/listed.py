@@ -41,7 +41,7 @@ def list_table(spec: MappingTable, index: int, where: str, scratch: Scratch) -> 
     """The rows of a dimension table; a top is added above its last column unless that is one `*` already."""
     relation = scratch.engine.find(spec.table)
     if relation is None:
-        raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", "check hierarchy.table")])
+        raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", scratch.engine.nearest(spec.table))])
     known = {folded(c.name): c.name for c in scratch.engine.columns(relation.table)}
     missing = [name for name in spec.columns if folded(name) not in known]
     if missing:

@@ -55,14 +55,17 @@ def database_of(engine: Engine) -> Path | None:
 
 
 class Ledger(Protocol):
-    """Told that a run has `released` inside its transaction, `settled` when the release stands, `failed` otherwise."""
+    """Told that a run has `released` inside its transaction, `settled` when the release stands, or that it `ended`
+    without one. Only a release begins a ledger."""
 
     kept: bool
 
-    def last(self, policy: Policy, place: Place) -> Entry | None: ...
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        """The last good release of this policy in this place, or in any: the last that was recorded."""
+
     def released(self, entry: Entry, constraints: Constraints) -> None: ...
     def settled(self, entry: Entry, constraints: Constraints) -> None: ...
-    def failed(self, entry: Entry, constraints: Constraints) -> None: ...
+    def ended(self, entry: Entry, constraints: Constraints) -> None: ...
 
 
 def open_ledger(policy: Policy, engine: Engine) -> Ledger:
@@ -83,7 +86,7 @@ class NoLedger:
 
     kept = False
 
-    def last(self, policy: Policy, place: Place) -> Entry | None:
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
         return None
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
@@ -92,18 +95,12 @@ class NoLedger:
     def settled(self, entry: Entry, constraints: Constraints) -> None:
         pass
 
-    def failed(self, entry: Entry, constraints: Constraints) -> None:
+    def ended(self, entry: Entry, constraints: Constraints) -> None:
         pass
 
 
-class EmptyLedger(NoLedger):
-    """One that is named and not made yet."""
-
-    kept = True
-
-
 class WarehouseLedger:
-    """In the warehouse itself: a release and its entry are one transaction. Only a release begins the ledger."""
+    """In the warehouse itself: a release and its entry are one transaction."""
 
     kept = True
 
@@ -114,17 +111,16 @@ class WarehouseLedger:
         if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
             raise ReleaseError(f"release.to: {policy.release.to} is the ledger; choose another name")
 
-    def last(self, policy: Policy, place: Place) -> Entry | None:
-        return last_release(self.tables, policy, place) if self.tables.exist() else None
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        return _last_release(self.tables, policy, place)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
-        self.tables.make()
         self.tables.add(entry, constraints)
 
     def settled(self, entry: Entry, constraints: Constraints) -> None:
         pass
 
-    def failed(self, entry: Entry, constraints: Constraints) -> None:
+    def ended(self, entry: Entry, constraints: Constraints) -> None:
         if self.tables.exist():
             with self.engine.transaction():
                 self.tables.add(entry, constraints)
@@ -137,12 +133,16 @@ class FileLedger:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with self._tables():
-            pass
+        self._must_be_possible()
+        if path.exists():
+            with self._tables() as tables:
+                tables.exist()
 
-    def last(self, policy: Policy, place: Place) -> Entry | None:
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        if not self.path.exists():
+            return None
         with self._tables() as tables:
-            return last_release(tables, policy, place)
+            return _last_release(tables, policy, place)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
         pass
@@ -151,7 +151,18 @@ class FileLedger:
         with self._tables() as tables:
             tables.add(entry, constraints)
 
-    failed = settled
+    def ended(self, entry: Entry, constraints: Constraints) -> None:
+        if self.path.exists():
+            with self._tables() as tables:
+                if tables.exist():
+                    tables.add(entry, constraints)
+
+    def _must_be_possible(self) -> None:
+        if not self.path.parent.is_dir():
+            raise EngineError(f"ledger.database: there is no folder {self.path.parent}; make it first")
+        if folded(self.path.stem) == SCHEMA:
+            what = "in a database of that name the ledger's would be ambiguous"
+            raise EngineError(f"ledger.database: {self.path}: {what}; rename the file")
 
     @contextmanager
     def _tables(self) -> Iterator[LedgerTables]:
@@ -160,28 +171,22 @@ class FileLedger:
                 _make_database(self.path)
             with DuckDB.open(self.path, writable=True, wait=_PATIENCE) as engine:
                 engine.must_have_room_for_our_schema()
-                tables = LedgerTables(engine)
                 engine.execute(sql("BEGIN"))  # what does not come to its end is gone when the file is closed
-                tables.make()
-                yield tables
+                yield LedgerTables(engine)
                 engine.execute(sql("COMMIT"))
 
 
-def last_release(tables: LedgerTables, policy: Policy, place: Place) -> Entry | None:
-    """The last good release of this policy in this place."""
-    wanted = {"target_kind": place.kind, "target_place": place.to, "warehouse": place.warehouse}
-    found = tables.entries(1, policy=policy.name, outcome="released", **wanted)
+def _last_release(tables: LedgerTables, policy: Policy, place: Place | None) -> Entry | None:
+    if not tables.exist():
+        return None
+    wanted = {"policy": policy.name, "outcome": "released"}
+    here = {"target_kind": place.kind, "target_place": place.to, "warehouse": place.warehouse} if place else {}
+    found = tables.entries(1, **wanted, **here)
     return found[0] if found else None
 
 
 def _make_database(path: Path) -> None:
     """In a format that command lines older than this DuckDB can read, too."""
-    if not path.parent.is_dir():
-        raise EngineError(f"ledger.database: there is no folder {path.parent}; make it first")
-    if folded(path.stem) == SCHEMA:
-        raise EngineError(
-            f"ledger.database: {path}: in a database of that name the ledger's would be ambiguous; rename the file"
-        )
     try:
         with duckdb.connect() as connection:
             file = literal(str(path)).sql("duckdb")

@@ -5,37 +5,51 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from duckanon.census import Census
 from duckanon.engine import Engine, Relation
 from duckanon.errors import DuckanonError, Message, ReleaseError, discreet, said_of
-from duckanon.ledger import EmptyLedger, Ledger, NoLedger, Place, database_of, open_ledger
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.rules import level_rule
+from duckanon.ledger import FileLedger, Ledger, Place, database_of, open_ledger
 from duckanon.ledger.fingerprints import Fingerprints, policy_hash, take_fingerprints
+from duckanon.ledger.following import Following
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
-from duckanon.release.targets import open_target
+from duckanon.policy.demands import weaker
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
 
 class Book:
-    """Knows what the run is made from, and writes down how it ends. A dry run leaves no trace."""
+    """Knows what the run is made from and what was released before, and writes down how it ends. A dry run leaves no
+    trace."""
 
     def __init__(self, policy: Policy, engine: Engine, dry_run: bool) -> None:
-        self.policy, self.engine, self.dry_run = policy, engine, dry_run
+        self.policy, self.dry_run = policy, dry_run
         self.started = time.perf_counter()
         self.place = Place.of(policy, database_of(engine))
-        self.ledger: Ledger = NoLedger() if dry_run else open_ledger(policy, engine)
+        self.ledger: Ledger = open_ledger(policy, engine)
         self.fingerprints: Fingerprints | None = None
+        self.release_fingerprint: str | None = None
+        self.shows: dict[str, Any] | None = None  # what the levels of the release show
         self.entry: Entry | None = None  # of the release
 
     @property
     def seconds(self) -> float:
         return round(time.perf_counter() - self.started, 4)
+
+    @cached_property
+    def last(self) -> Entry | None:
+        """The last release in this place."""
+        return self.ledger.last(self.policy, self.place)
 
     def must_be_kept(self) -> None:
         """Without a ledger nobody knows what the last release was made from."""
@@ -45,74 +59,51 @@ class Book:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {remedy}")
 
-    def last_node(self, heights: dict[str, int], incremental: bool, stands: bool) -> tuple[int, ...] | None:
+    def last_node(self, census: Census, incremental: bool, stands: bool) -> tuple[int, ...] | None:
         """The node of the last release in this place, if the policy's mode or an increment follows it; None: there is
         none. `stands`: a release of this policy is in the place, so the ledger must know it."""
-        mode = self.policy.release.mode
-        if mode == "search" and not incremental:
+        if self.policy.release.mode == "search" and not incremental:
             return None
-        asked = "--incremental" if incremental else f"release.mode: {mode}"
-        anew = "run without it" if incremental else 'release once with mode = "search"'
-        known = self._read if self.dry_run else self.ledger
-        if not known.kept:
+        following = Following(self.policy, census, incremental)
+        if not self.ledger.kept:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
-            raise ReleaseError(f"{asked} needs a ledger, and this run keeps none; {remedy}")
-        last = known.last(self.policy, self.place)
-        if last is None and stands:
-            raise ReleaseError(f"{asked}: the ledger does not know the release that is in the place; {anew}")
-        if last is None:
-            return None
-        if last.levels is None:
-            raise ReleaseError(f"{asked} follows the last release, and that has no levels; {anew}")
-        otherwise = f"{asked}: the last release had other quasi-identifiers or levels; {anew}"
-        return _node(json.loads(last.levels), heights, otherwise)
+            raise ReleaseError(f"{following.asked} needs a ledger, and this run keeps none; {remedy}")
+        if self.last is None and stands:
+            raise following.stopped("the ledger does not know the release that is in the place")
+        return None if self.last is None else following.node(self.last)
 
-    @property
-    def _read(self) -> Ledger:
-        """The ledger for a dry run, which does not even make the file."""
-        missing = self.policy.ledger is not None and not self.policy.ledger.exists()
-        return EmptyLedger() if missing else open_ledger(self.policy, self.engine)
+    def asks_for_less(self) -> Iterator[str]:
+        """What the last release of this policy, wherever it went, was asked for and this one is not."""
+        last = self.ledger.last(self.policy, None)
+        if last is None or last.policy_text is None or last.policy_hash == policy_hash(self.policy):
+            return
+        try:
+            then = Policy.parse(last.policy_text, self.policy.folder)
+        except DuckanonError:
+            yield "the policy of the last release cannot be read by this version: nobody can tell if it asked for more"
+            return
+        less = "; ".join(weaker(self.policy, then))
+        if less:
+            yield f"the policy asks for less than at the last release: {less}"
 
-    def take(self, source: Relation) -> None:
+    def take(self, source: Relation, engine: Engine) -> None:
         """Take the fingerprints of what the release is made from."""
-        if self.ledger.kept:
-            self.fingerprints = take_fingerprints(self.policy, source.table, self.engine)
+        if self.ledger.kept and not self.dry_run:
+            self.fingerprints = take_fingerprints(self.policy, source.table, engine)
 
-    def unchanged(self) -> Result | None:
-        """The last release in this place, if it still stands and would come out the same."""
-        last = self.ledger.last(self.policy, self.place)
-        if last is None:
+    def unchanged(self, standing: str | None) -> Result | None:
+        """The last release in this place, if it would come out the same and is what stands, by its fingerprint."""
+        last = self.last
+        if last is None or standing is None or last.release_fingerprint != standing:
             return None
         then = Fingerprints(last.policy_hash, last.hierarchy_hash, last.source_fingerprint)
-        return _unchanged(self.policy, last) if then == self.fingerprints and self._stands(last) else None
+        return _unchanged(self.policy, last) if then == self.fingerprints else None
 
-    def _stands(self, last: Entry) -> bool:
-        """Whether what is in the place is ours and is that very release: a run that was killed before it could write
-        into the ledger may have left another."""
-        policy = self.policy
-        try:
-            open_target(policy, self.engine, replace=False, dry_run=False)
-        except ReleaseError:
-            return False
-        if self._in_warehouse:
-            found = self.engine.find(policy.release.to)
-            kind, mark = (found.kind, found.comment or "{}") if found else (None, "{}")
-            return kind == policy.release.kind and json.loads(mark).get("made_from") == self._made_from
-        path = Path(self.place.to)
-        return path.exists() and path.stat().st_mtime <= last.finished_at.replace(tzinfo=UTC).timestamp()
-
-    def signed(self, mark: str) -> str:
-        """The mark of a relation says what it was made from; a file that goes out into the world does not."""
-        known = {"made_from": self._made_from} if self._in_warehouse and self.fingerprints else {}
-        return json.dumps(json.loads(mark) | known, ensure_ascii=False)
-
-    @property
-    def _in_warehouse(self) -> bool:
-        return self.policy.release.kind in ("table", "view")
-
-    @property
-    def _made_from(self) -> str | None:
-        return self.fingerprints.together if self.fingerprints else None
+    def levels_show(self, levels: dict[str, int] | None, census: Census) -> None:
+        """Remember what the levels of the release show, for the next run to compare with."""
+        if levels is None or not self.ledger.kept or self.dry_run:
+            return
+        self.shows = {h.column.name: _shown(h, levels[h.column.name], census.engine) for h in census.hierarchies}
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -134,59 +125,90 @@ class Book:
             return replace(result, warnings=(*result.warnings, warning))
         return result
 
-    def refused(self, result: Result) -> None:
-        """There is no release, for the reasons that the result gives."""
+    def ended(self, result: Result) -> None:
+        """There is no release, for the reasons that the result gives; or there was nothing to do."""
         reasons = "; ".join(map(discreet, result.reasons))
-        self._failed(self._entry(result.status, result, reasons or None), result)
+        self._end(self._entry(result.status, result, reasons or None), result)
 
     def broken(self, error: BaseException) -> None:
         """The run did not come to its end."""
-        interrupted = isinstance(error, KeyboardInterrupt)
-        message = None if interrupted else said_of(error)
-        self._failed(self._entry("interrupted" if interrupted else "error", None, message), None)
+        outcome, message = _outcome_of(error)
+        self._end(self._entry(outcome, None, message), None)
 
-    def _failed(self, entry: Entry, result: Result | None) -> None:
-        with suppress(
-            DuckanonError, OSError
-        ):  # that the ledger cannot be written must not hide why there is no release
-            self.ledger.failed(entry, _constraints(entry, result))
+    def _end(self, entry: Entry, result: Result | None) -> None:
+        # That the ledger cannot be written must not hide why there is no release.
+        with suppress(DuckanonError, OSError):
+            if not self.dry_run:
+                self.ledger.ended(entry, _constraints(entry, result))
 
     def _entry(self, outcome: str, result: Result | None, message: str | None) -> Entry:
-        taken = self.fingerprints
-        rows: dict[str, int] = result.rows if result else {}
-        utility: dict[str, Any] = plain_figures((result.utility if result else None) or {})
-        return Entry(
-            id=str(uuid.uuid4()),
-            finished_at=_now(),
-            policy=self.policy.name,
-            outcome=outcome,
-            warehouse=self.place.warehouse,
-            target_kind=self.place.kind,
-            target_place=self.place.to,
-            method=self.policy.search.method,
-            levels=json.dumps(result.levels, ensure_ascii=False) if result and result.levels else None,
-            rows_source=rows.get("source"),
-            rows_released=rows.get("released"),
-            rows_suppressed=rows.get("suppressed"),
-            classes=result.classes if result else None,
-            ncp=utility.get("ncp"),
-            precision=utility.get("precision"),
-            discernibility=utility.get("discernibility"),
-            seconds=self.seconds,
-            policy_hash=taken.policy if taken else policy_hash(self.policy),
-            hierarchy_hash=taken.hierarchies if taken else None,
-            source_fingerprint=taken.source if taken else None,
-            version=VERSION,
-            message=message,
+        return replace(
+            _entry(self.policy, self.place, outcome, message, self.seconds),
+            **(_figures(result) if result else {}),
+            **(_hashes(self.fingerprints) if self.fingerprints else {}),
+            shows=json.dumps(self.shows, ensure_ascii=False) if outcome == "released" and self.shows else None,
+            release_fingerprint=self.release_fingerprint if outcome == "released" else None,
         )
 
 
-def _node(levels: dict[str, int], heights: dict[str, int], otherwise: str) -> tuple[int, ...]:
-    """The levels as a node, if the policy still has these columns and levels."""
-    fits = levels.keys() == heights.keys() and all(level <= heights[name] for name, level in levels.items())
-    if not fits:
-        raise ReleaseError(otherwise)
-    return tuple(levels[name] for name in heights)
+def _shown(hierarchy: Hierarchy, level: int, engine: Engine) -> dict[str, Any]:
+    """In words, but not by example: a label is only for who may see the release."""
+    listed = hierarchy.kind is None and 0 < level < hierarchy.height
+    words = f"level {level} of {hierarchy.height} as listed" if listed else hierarchy.describe(level)
+    return {"level": level, "says": words, "rule": level_rule(hierarchy, level, engine)}
+
+
+@contextmanager
+def noted_if_it_cannot_start(policy: Policy, database: Path | None, dry_run: bool) -> Iterator[None]:
+    """Around all that comes before a run: another run, or somebody who holds the database, is to be found in the
+    ledger, too, where that is a file which can be written."""
+    try:
+        yield
+    except BaseException as error:
+        if policy.ledger is not None and policy.ledger.exists() and not dry_run:
+            with suppress(DuckanonError, OSError):
+                place = Place.of(policy, database)
+                FileLedger(policy.ledger).ended(_entry(policy, place, *_outcome_of(error), 0.0), ())
+        raise
+
+
+def _outcome_of(error: BaseException) -> tuple[str, str | None]:
+    return ("interrupted", None) if isinstance(error, KeyboardInterrupt) else ("error", said_of(error))
+
+
+def _entry(policy: Policy, place: Place, outcome: str, message: str | None, seconds: float) -> Entry:
+    """What is known of every run."""
+    return Entry(
+        id=str(uuid.uuid4()),
+        finished_at=_now(),
+        policy=policy.name,
+        outcome=outcome,
+        warehouse=place.warehouse,
+        target_kind=place.kind,
+        target_place=place.to,
+        method=policy.search.method,
+        seconds=seconds,
+        policy_hash=policy_hash(policy),
+        version=VERSION,
+        message=message,
+        started_at=_now() - timedelta(seconds=seconds),
+        policy_text=policy.text,
+    )
+
+
+def _figures(result: Result) -> dict[str, Any]:
+    utility: dict[str, Any] = plain_figures(result.utility or {})
+    known = {f"rows_{part}": result.rows.get(part) for part in ("source", "released", "suppressed")}
+    known |= {name: utility.get(name) for name in ("ncp", "precision", "discernibility")}
+    return known | {
+        "classes": result.classes,
+        "levels": json.dumps(result.levels, ensure_ascii=False) if result.levels else None,
+        "warnings": json.dumps([*map(discreet, result.warnings)], ensure_ascii=False),
+    }
+
+
+def _hashes(taken: Fingerprints) -> dict[str, Any]:
+    return {"hierarchy_hash": taken.hierarchies, "source_fingerprint": taken.source}
 
 
 def _now() -> datetime:

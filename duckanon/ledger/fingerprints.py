@@ -14,13 +14,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine
+from duckanon.engine import Column, Engine, Relation
 from duckanon.engine.names import folded
 from duckanon.expressions import column, sql
 from duckanon.policy import MappingFile, MappingTable, Policy
 
 # Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
-_WHERE = {"Policy": ("folder", "file", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
+_WHERE = {"Policy": ("folder", "file", "text", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,6 @@ class Fingerprints:
     policy: str
     hierarchies: str | None
     source: str | None
-
-    @property
-    def together(self) -> str:
-        return _digest([self.policy, self.hierarchies, self.source])
 
 
 def take_fingerprints(policy: Policy, source: exp.Table, engine: Engine) -> Fingerprints:
@@ -66,6 +62,18 @@ def source_fingerprint(policy: Policy, source: exp.Table, engine: Engine) -> str
     return _digest([_rows(source, engine.columns(source), engine), keyed])
 
 
+def relation_fingerprint(relation: Relation, engine: Engine) -> str:
+    """Of the rows that a relation shows."""
+    return _digest(_rows(relation.table, engine.columns(relation.table), engine))
+
+
+def files_fingerprint(path: Path) -> str:
+    """Of the bytes of a file or, of a folder, of all its files that are not hidden."""
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    shown = [file for file in files if not file.name.startswith(".") or file == path]
+    return _digest([[file.relative_to(path).as_posix(), _contents_of(file)] for file in shown])
+
+
 def _rows(relation: exp.Table, columns: list[Column], engine: Engine) -> list[Any]:
     """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
     row = exp.Anonymous(this="HASH", expressions=[column(c.name) for c in columns]).as_("h")
@@ -86,9 +94,14 @@ def _mapping(spec: MappingTable, engine: Engine) -> list[Any] | None:
 def _contents(path: Path) -> str | None:
     """None: it cannot be read, which the run itself will say."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return _contents_of(path)
     except OSError:
         return None
+
+
+def _contents_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _canonical(value: Any, folder: Path) -> Any:

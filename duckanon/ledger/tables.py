@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -20,7 +20,7 @@ from duckanon.expressions import DIALECT, all_of, column, literal, sql
 SCHEMA = "duckanon"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One row of duckanon.releases: its fields are the table's columns, which sql/ledger.sql explains."""
 
@@ -32,20 +32,26 @@ class Entry:
     target_kind: str
     target_place: str
     method: str
-    levels: str | None
-    rows_source: int | None
-    rows_released: int | None
-    rows_suppressed: int | None
-    classes: int | None
-    ncp: float | None
-    precision: float | None
-    discernibility: float | None
+    levels: str | None = None
+    rows_source: int | None = None
+    rows_released: int | None = None
+    rows_suppressed: int | None = None
+    classes: int | None = None
+    ncp: float | None = None
+    precision: float | None = None
+    discernibility: float | None = None
     seconds: float
     policy_hash: str
-    hierarchy_hash: str | None
-    source_fingerprint: str | None
+    hierarchy_hash: str | None = None
+    source_fingerprint: str | None = None
     version: str
-    message: str | None
+    message: str | None = None
+    recorded: int | None = None  # given by the ledger
+    started_at: datetime | None = None
+    policy_text: str | None = None
+    shows: str | None = None
+    warnings: str | None = None
+    release_fingerprint: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,11 @@ class ConstraintEntry:
 
 
 COLUMNS = tuple(f.name for f in fields(Entry))
-_TABLES: dict[str, type[Entry] | type[ConstraintEntry]] = {"releases": Entry, "release_constraints": ConstraintEntry}
+_FIRST_COLUMNS = COLUMNS[: COLUMNS.index("recorded")]  # those of the first version
+_TABLES = {
+    "releases": (COLUMNS, _FIRST_COLUMNS),
+    "release_constraints": (tuple(f.name for f in fields(ConstraintEntry)),),
+}
 
 
 class LedgerTables:
@@ -80,22 +90,29 @@ class LedgerTables:
         found = self.engine.find(quoted(SCHEMA, name))
         if found is None or [folded(part) for part in found.parts[-2:]] != [SCHEMA, name]:
             return None
-        columns = [c.name for c in self.engine.columns(found.table)]
-        if found.kind != "table" or columns != [f.name for f in fields(_TABLES[name])]:
+        if found.kind != "table" or self._columns(found) not in _TABLES[name]:
             raise EngineError(
                 f"{self.engine.location}: {SCHEMA}.{name} is not the ledger of this version of duckanon; "
                 "rename it, or name another file in ledger.database"
             )
         return found
 
+    def _columns(self, relation: Relation) -> tuple[str, ...]:
+        return tuple(c.name for c in self.engine.columns(relation.table))
+
     def make(self) -> None:
-        """Make what is missing; inside the caller's transaction."""
-        if not self.exist():
+        """Make what is missing: all of it, or what an earlier version had not; inside the caller's transaction."""
+        found = self._found("releases") if self.exist() else None
+        if found is None or self._columns(found) != COLUMNS:
             for statement in _script():
                 self.engine.execute(statement.copy())
 
     def add(self, entry: Entry, constraints: Iterable[ConstraintEntry]) -> None:
-        self._insert("releases", [entry])
+        """Record a run, after all that are recorded already; inside the caller's transaction."""
+        self.make()
+        last = exp.select(sql("COALESCE(MAX(recorded), 0)")).from_(self._table("releases"))
+        ((recorded,),) = self.engine.fetch(last)
+        self._insert("releases", [replace(entry, recorded=recorded + 1)])
         self._insert("release_constraints", list(constraints))
 
     def _insert(self, name: str, rows: list[Any]) -> None:
@@ -104,12 +121,15 @@ class LedgerTables:
             self.engine.execute(exp.insert(values, self._table(name)))
 
     def entries(self, limit: int | None = None, **wanted: str | None) -> list[Entry]:
-        """The runs whose columns have the wanted values, newest first."""
+        """The runs whose columns have the wanted values, the last recorded first."""
+        found = self._found("releases")
+        assert found is not None
         same = [exp.NullSafeEQ(this=column(name), expression=literal(value)) for name, value in wanted.items()]
-        query = exp.select(*(column(name) for name in COLUMNS)).from_(self._table("releases"))
-        query = query.where(all_of(same)).order_by("finished_at DESC", "id")
+        known = self._columns(found)
+        query = exp.select(*(column(name) for name in known)).from_(found.table)
+        query = query.where(all_of(same)).order_by("recorded DESC" if "recorded" in known else "rowid DESC")
         rows = self.engine.fetch(query if limit is None else query.limit(limit))
-        return [Entry(*row) for row in rows]
+        return [Entry(**dict(zip(known, row, strict=True))) for row in rows]
 
     def constraints(self) -> dict[str, list[ConstraintEntry]]:
         """The constraints of every run, by its id."""

@@ -183,6 +183,7 @@ class Policy:
     ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
     folder: Path = Path(".")
     file: str | None = None
+    text: str = ""  # as it is written
 
     @staticmethod
     def load(path: str | Path) -> Policy:

@@ -48,13 +48,13 @@ def parse_policy(content: str, folder: Path, file: str | None) -> Policy:
     except ArithmeticError:
         raise PolicyError([Fault("TOML", "has a number that cannot be read")], file) from None
     faults: list[Fault] = []
-    policy = _policy(Section(data, "", faults), folder, file)
+    policy = _policy(Section(data, "", faults), content, folder, file)
     if faults:
         raise PolicyError(faults, file)
     return policy
 
 
-def _policy(top: Section, folder: Path, file: str | None) -> Policy:
+def _policy(top: Section, content: str, folder: Path, file: str | None) -> Policy:
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
     source = _source(top.section("source"), folder)
     privacy = top.section("privacy")
@@ -84,20 +84,29 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
         ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
         file=file,
+        text=content,
     )
     columns.finish()
     top.finish()
     _one_role_each(policy, top)
-    _method_can(policy, top)
+    _go_together(policy, top)
     _entity_can(policy, top)
     return policy
 
 
-def _method_can(policy: Policy, top: Section) -> None:
-    """The clusterings reach what a class must hold. ALP and DIF belong to the whole table: of the local methods only
-    climb sees to them."""
+def _go_together(policy: Policy, top: Section) -> None:
+    """What the parts of a policy ask of each other. The clusterings reach what a class must hold; ALP and DIF belong to
+    the whole table: of the local methods only climb sees to them."""
+    if policy.pseudonyms and policy.release.kind == "view":
+        top.fault("release.kind", "a view cannot hold the key of pseudonyms", "release a table or a file")
     if policy.search.method not in LOCAL:
         return
+    if policy.unmapped == "top":
+        remedy = 'choose "suppress", or the method greedy, optimal or datafly'
+        top.fault("privacy.unmapped", f'"top" does not go with the method {policy.search.method}', remedy)
+    if policy.release.difference == "refuse":
+        what = f"refuse does not go with {policy.search.method}: classes at their own levels cannot be compared"
+        top.fault("release.difference", what, "use greedy, optimal or datafly, or warn")
     if policy.release.mode != "search":
         what = f"is {policy.release.mode}, but {policy.search.method} has no levels that all rows share"
         top.fault("release.mode", what, "use greedy, optimal or datafly")

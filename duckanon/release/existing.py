@@ -25,17 +25,26 @@ def exists(policy: Policy, engine: Engine) -> bool:
 
 def said_levels(policy: Policy, engine: Engine) -> dict[str, int]:
     """The levels that the release itself says it is of, where it says so."""
+    mark = _mark(policy, engine)
+    return levels_in(mark) if made_by(mark, policy) else {}
+
+
+def is_ours(policy: Policy, engine: Engine) -> bool:
+    """Whether what stands in the policy's place says that this policy made it."""
+    return made_by(_mark(policy, engine), policy)
+
+
+def _mark(policy: Policy, engine: Engine) -> str | None:
+    """What the release says of itself."""
     path = (policy.folder / policy.release.to).absolute()
     if policy.release.kind in ("table", "view"):
         found = engine.find(policy.release.to)
-        mark = found.comment if found else None
-    elif policy.release.options.partition_by:
-        mark = read_json(path / MARK).get("mark")
-    elif policy.release.kind == "parquet":
-        mark = engine.read_mark(path)
-    else:
-        mark = read_json(sidecar_of(path)).get("mark")
-    return levels_in(mark) if made_by(mark, policy) else {}
+        return found.comment if found else None
+    if policy.release.options.partition_by:
+        return read_json(path / MARK).get("mark")
+    if policy.release.kind == "parquet":
+        return engine.read_mark(path)
+    return read_json(sidecar_of(path)).get("mark")
 
 
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:

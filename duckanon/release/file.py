@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
 from duckanon.errors import ReleaseError
+from duckanon.ledger.fingerprints import files_fingerprint
 from duckanon.policy import Policy
 from duckanon.release.mark import made_by, metadata_of
 from duckanon.release.place import Place, remove, to_disk
@@ -63,6 +64,15 @@ class FileTarget:
         # A text is parsed once, however many questions are asked of it.
         read = scratch.table("read", exp.select("*").from_(name), "the release, read back")
         return Relation((read.name,), "table")
+
+    def fingerprint(self, released: Relation) -> str:
+        return files_fingerprint(self.unfinished)
+
+    def standing(self) -> str | None:
+        try:
+            return files_fingerprint(self.path)
+        except OSError:
+            return None
 
     def settle(self, mark: str) -> None:
         try:

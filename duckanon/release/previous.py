@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
+from duckanon.engine.names import folded
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy
-from duckanon.release.difference import classes_by_text
-from duckanon.release.existing import existing_release, exists, must_have_its_columns
+from duckanon.release.existing import existing_release, must_have_its_columns
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source
 
@@ -20,30 +20,52 @@ from duckanon.source import BoundSource, bind_source
 class Previous:
     """What is remembered of it: its classes, for comparison, and its rows, if they are to be added to."""
 
-    classes: exp.Table | None = None
+    classes: exp.Table | None = None  # g{i}: the labels of the quasi-identifiers that it has, as texts; x rows
     rows: exp.Table | None = None
+    columns: tuple[str, ...] = ()
+    unread: Message | None = None  # why it cannot be compared
+
+    def has(self, name: str) -> bool:
+        return folded(name) in map(folded, self.columns)
 
 
-def look_back(policy: Policy, engine: Engine, scratch: Scratch, added_to: bool) -> Previous:
-    """Read the release that stands. Outside the run's transaction, which a file that cannot be read would end; and
-    nobody can compare with that, nor with one of other columns."""
-    compared = policy.release.difference != "ignore" and policy.release.kind != "view"
-    if not (compared or added_to) or not exists(policy, engine):
-        return Previous()
+GONE = Previous(
+    unread=Message.of("the last release is not in its place any more, so this one cannot be compared with it")
+)
+
+
+def look_back(policy: Policy, engine: Engine, scratch: Scratch, compared: bool, added_to: bool) -> Previous:
+    """Read the release that stands. Outside the run's transaction, which a file that cannot be read would end."""
     try:
         source = bind_source(policy, scratch)
         relation = existing_release(policy, source, scratch)
-        must_have_its_columns(policy, relation, source, engine)
-        classes, rows = classes_by_text(relation, source), _rows(relation, source)
+        columns = tuple(c.name for c in engine.columns(relation.table))
+        if added_to:
+            must_have_its_columns(policy, relation, source, engine)
         return Previous(
-            scratch.table("previous", classes, "the classes of the last release") if compared else None,
-            scratch.table("previous_rows", rows, "the rows of the last release") if added_to else None,
+            _kept("previous", _classes(relation, columns, source), scratch) if compared else None,
+            _kept("previous_rows", _rows(relation, source), scratch) if added_to else None,
+            columns,
         )
     except DuckanonError as error:
         if added_to:
             what = "--incremental: the last release cannot be added to: "
             raise ReleaseError(Message.of(what, error.message, "; run without it")) from error
-        return Previous()
+        return Previous(unread=Message.of("the last release cannot be read, so it cannot be compared: ", error.message))
+
+
+def _kept(thing: str, rows: exp.Query, scratch: Scratch) -> exp.Table:
+    return scratch.table(thing, rows, "the last release")
+
+
+def _classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) -> exp.Select:
+    """By text: a column may be a number in one release and a range in the other."""
+    spelled = {folded(name): name for name in columns}
+    labels = {f"g{index}": spelled.get(folded(c.name)) for index, (_, c) in enumerate(source.quasi_identifiers)}
+    texts = {key: text_of(column(name)) for key, name in labels.items() if name is not None}
+    query = exp.select(*(text.as_(key) for key, text in texts.items()), sql("COUNT(*)").as_("x"))
+    query = query.from_(relation.table)
+    return query.group_by(*(text.copy() for text in texts.values())) if texts else query
 
 
 def _rows(relation: Relation, source: BoundSource) -> exp.Select:

@@ -8,6 +8,7 @@ from duckanon.engine import Engine, Relation
 from duckanon.engine.names import quoted
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.expressions import create, drop, sql, table
+from duckanon.ledger.fingerprints import relation_fingerprint
 from duckanon.policy import MappingTable, Policy
 from duckanon.release.mark import made_by
 from duckanon.release.view import Keeper
@@ -26,15 +27,22 @@ class RelationTarget:
         self.existing = found if found is not None and len(found.parts) > 1 else None
         place = engine.target(policy.release.to)
         self.place = Relation(self.existing.parts if self.existing else place.parts, policy.release.kind)
+        self._must_not_be_named_as_source()
         if self.existing and not replace and not made_by(self.existing.comment, policy):
             raise ReleaseError(
                 f"release.to: {policy.release.to} exists and was not made by this policy; "
                 "choose another name, or replace it with --replace"
             )
 
-    def must_not_be(self, source: BoundSource) -> None:
-        if source.relation.parts == self.place.parts:
+    def _must_not_be_named_as_source(self) -> None:
+        """Said first: --replace would not help."""
+        named = self.policy.source.table
+        source = self.engine.find(named) if named is not None else None
+        if source is not None and source.parts == self.place.parts:
             raise ReleaseError(f"release.to: {self.policy.release.to} is the source itself; choose another name")
+
+    def must_not_be(self, source: BoundSource) -> None:
+        """A relation that is not the source, as was checked at the start."""
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.existing is not None:
@@ -94,6 +102,15 @@ class RelationTarget:
         for kept in self.engine.relations(SCHEMA):
             if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
                 self.engine.execute(drop(kept.kind.upper(), kept.table))
+
+    def fingerprint(self, released: Relation) -> str:
+        return relation_fingerprint(released, self.engine)
+
+    def standing(self) -> str | None:
+        try:
+            return relation_fingerprint(self.existing, self.engine) if self.existing else None
+        except EngineError:
+            return None  # a view whose source is gone
 
     def settle(self, mark: str) -> None:
         pass

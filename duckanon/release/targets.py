@@ -24,6 +24,12 @@ class Target(Protocol):
 
     def must_not_be(self, source: BoundSource) -> None: ...
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation: ...
+    def fingerprint(self, released: Relation) -> str | None:
+        """Of what was built, by which it is known again; None: it will not stand."""
+
+    def standing(self) -> str | None:
+        """The same of what stands in the place now; None: nothing that can be read."""
+
     def settle(self, mark: str) -> None: ...
     def abandon(self) -> None: ...
 
@@ -56,6 +62,12 @@ class DryTarget:
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         name = scratch.view("release", query, "the release")
         return Relation((name.name,), "view")
+
+    def fingerprint(self, released: Relation) -> None:
+        return None
+
+    def standing(self) -> None:
+        return None
 
     def settle(self, mark: str) -> None:
         pass

@@ -1,0 +1,60 @@
+"""What a level shows, told so that a later run can compare: numbers of levels mean nothing once a hierarchy changes."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.engine import Engine
+from duckanon.expressions import column, sql
+from duckanon.hierarchy import Hierarchy
+from duckanon.policy.hierarchy import NESTS_IN
+
+Rule = dict[str, Any]  # plain JSON
+RAW: Rule = {"raw": True}
+TOP: Rule = {"top": True}
+
+
+def level_rule(hierarchy: Hierarchy, level: int, engine: Engine) -> Rule:
+    """By what a computed level is computed; of a listed one, a digest of which value has which label."""
+    if level == hierarchy.height:
+        return TOP
+    if level == 0:
+        return RAW
+    if hierarchy.kind is not None:
+        return hierarchy.kind.rule(level)
+    assert hierarchy.listing is not None
+    pair = sql(
+        "BIT_XOR(MD5_NUMBER(:value || CHR(31) || :label))", value=column("level_0"), label=column(f"level_{level}")
+    )
+    ((rows, digest),) = engine.fetch(exp.select("COUNT(*)", pair).from_(hierarchy.listing))
+    return {"listed": f"{rows}:{digest}"}
+
+
+def level_that_shows(rule: Rule, hierarchy: Hierarchy, engine: Engine) -> int | None:
+    """The level with exactly this rule; None: there is none any more."""
+    levels = range(hierarchy.height + 1)
+    return next((level for level in levels if level_rule(hierarchy, level, engine) == rule), None)
+
+
+def lowest_level_nowhere_finer(rule: Rule, hierarchy: Hierarchy, engine: Engine) -> int | None:
+    """The lowest level that shows no more than this rule; None: only the removal of the column would."""
+    levels = range(hierarchy.height + (rule == TOP))
+    return next((at for at in levels if _nowhere_finer(level_rule(hierarchy, at, engine), rule)), None)
+
+
+def _nowhere_finer(rule: Rule, last: Rule) -> bool:
+    """Whether every label of `rule` is made of whole labels of `last`; False also where nobody can tell."""
+    if rule == last or last == RAW:
+        return True
+    if rule.keys() != last.keys():
+        return False
+    if "intervals" in rule:
+        width, origin = (Decimal(rule[part]) for part in ("intervals", "origin"))
+        last_width, last_origin = (Decimal(last[part]) for part in ("intervals", "origin"))
+        return width % last_width == 0 and (origin - last_origin) % last_width == 0
+    if "mask" in rule:
+        return bool(rule["mask"] <= last["mask"])
+    return "dates" in rule and rule["dates"] in NESTS_IN[last["dates"]]

@@ -1,0 +1,61 @@
+"""How a run follows the last release: by what its levels showed, not by their numbers."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from duckanon.census import Census
+from duckanon.errors import ReleaseError
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.rules import Rule, level_that_shows, lowest_level_nowhere_finer
+from duckanon.ledger.fingerprints import hierarchy_hash
+from duckanon.ledger.tables import Entry
+from duckanon.policy import Policy
+
+_CHANGED = "the hierarchy of {} is not what it was, and none of its levels shows {} than the last release did"
+
+
+@dataclass(frozen=True)
+class Following:
+    """A policy whose mode, or whose increment, follows the last release."""
+
+    policy: Policy
+    census: Census
+    incremental: bool
+
+    @property
+    def asked(self) -> str:
+        return "--incremental" if self.incremental else f"release.mode: {self.policy.release.mode}"
+
+    def stopped(self, why: str) -> ReleaseError:
+        anew = "run without it" if self.incremental else 'release once with mode = "search"'
+        return ReleaseError(f"{self.asked}: {why}; {anew}")
+
+    def node(self, last: Entry) -> tuple[int, ...]:
+        """The levels that show what the last release showed or, where it may become coarser, the lowest that show no
+        more."""
+        if last.levels is None:
+            raise self.stopped("it follows the last release, and that has no levels")
+        levels: dict[str, int] = json.loads(last.levels)
+        if levels.keys() != {h.column.name for h in self.census.hierarchies}:
+            raise self.stopped("the last release had other quasi-identifiers")
+        if last.shows is None:
+            return self._by_numbers(levels, last)
+        shows = json.loads(last.shows)
+        return tuple(self._level(h, shows[h.column.name]["rule"]) for h in self.census.hierarchies)
+
+    def _level(self, hierarchy: Hierarchy, rule: Rule) -> int:
+        may_rise = self.policy.release.mode == "monotone" and not self.incremental
+        find = lowest_level_nowhere_finer if may_rise else level_that_shows
+        level = find(rule, hierarchy, self.census.engine)
+        if level is None:
+            what = "no more" if may_rise else "no other"
+            raise self.stopped(_CHANGED.format(hierarchy.column.name, what))
+        return level
+
+    def _by_numbers(self, levels: dict[str, int], last: Entry) -> tuple[int, ...]:
+        """An earlier version did not say what the levels showed: their numbers are good while nothing has changed."""
+        if last.hierarchy_hash != hierarchy_hash(self.policy, self.census.engine):
+            raise self.stopped("the hierarchies are not what they were at the last release")
+        return tuple(levels[h.column.name] for h in self.census.hierarchies)
