@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 100  # characters of a line for people
 _ELASTIC = ("policy", "levels", "target")  # the columns that give way
-_HEADER = ("finished (UTC)", "policy", "outcome", "released", "left out", "levels", "target")
+_HEADER = ("finished", "policy", "outcome", "released", "left out", "levels", "target")
 _NAMED_LEVELS = 30  # characters that levels may take with their names
 _RIGHT = ("released", "left out")
 

@@ -81,7 +81,9 @@ class Folder:
         )
         macros = self.sql("SELECT schema_name, function_name FROM duckdb_functions() WHERE NOT internal ORDER BY ALL")
         quoted = [(f'"{s}"."' + t.replace('"', '""') + '"', comment) for s, t, comment in relations]
-        return [(name, comment, self.sql(f"FROM {name} ORDER BY ALL")) for name, comment in quoted] + [macros]
+        return [(name, comment, self.sql(f"FROM {name} ORDER BY ALL")) for name, comment in quoted] + [
+            ("macros", macros)
+        ]
 
     def files(self) -> list[str]:
         return sorted(path.name for path in self.path.iterdir())

@@ -25,10 +25,7 @@ class Demand:
 
 # The roles of a column, from what shows least of it to what shows most; a source column without one is not there yet.
 _ROLES = ("not released", "a pseudonym", "a quasi-identifier", "sensitive", "kept")
-_CAREFUL = {
-    "release.mode": ("search", "monotone", "fixed"),
-    "release.difference": ("ignore", "warn", "refuse"),
-}
+_QUASI_IDENTIFIER, _SENSITIVE = 2, 3
 
 
 def weaker(now: Policy, then: Policy) -> Iterator[str]:
@@ -40,10 +37,6 @@ def weaker(now: Policy, then: Policy) -> Iterator[str]:
     yield from _roles(now, then)
     if then.entity is not None and now.entity is None:
         yield f"privacy.entity was {then.entity}, is gone: rows are counted, not people"
-    for key, order in _CAREFUL.items():
-        is_, was = (getattr(policy.release, key.removeprefix("release.")) for policy in (now, then))
-        if was != is_ and order.index(is_) < order.index(was):
-            yield f"{key} was {was}, is {is_}"
 
 
 def _said(demand: Demand) -> str:
@@ -93,8 +86,10 @@ def _roles(now: Policy, then: Policy) -> Iterator[str]:
     """Columns that show more than they did."""
     roles, before = _role_of_each(now), _role_of_each(then)
     for key, (column, role) in roles.items():
-        if key in before and before[key][1] < role:
-            yield f"{column} was {_ROLES[before[key][1]]}, is {_ROLES[role]}"
+        was = before[key][1] if key in before else role
+        # A column that was sensitive and is a quasi-identifier has lost its thresholds.
+        if was < role or (was, role) == (_SENSITIVE, _QUASI_IDENTIFIER):
+            yield f"{column} was {_ROLES[was]}, is {_ROLES[role]}"
 
 
 def _role_of_each(policy: Policy) -> dict[str, tuple[str, int]]:
