@@ -14,9 +14,15 @@ from duckanon.expressions import column, literal, same, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.relabel import is_top, relabelled
 from duckanon.policy import Policy
+from duckanon.policy.load import LOCAL
 from duckanon.release.previous import Previous
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
+
+_OWN_LEVELS = (
+    "classes at their own levels can be compared only at levels that all of them can be brought to; "
+    "who has both releases may tell apart more than is counted here"
+)
 
 
 def difference(
@@ -32,6 +38,7 @@ def difference(
     told = [_told_apart(policy, common, previous.classes, released, scratch)]
     told += _other_columns(previous, source)
     told += [column.incomparable for column in common if column.incomparable]
+    told += [_OWN_LEVELS] if policy.search.method in LOCAL or not previous.one_level else []
     return tuple(said for said in told if said)
 
 
@@ -54,9 +61,9 @@ def _common(hierarchy: Hierarchy, before: exp.Table, was_there: bool, released: 
     now = exp.select(text_of(column(name)).as_("label")).distinct().from_(released.table)
     sides = {"then": then, "now": now}
     each = [exp.select("label", literal(side).as_("side")).from_(query.subquery("q")) for side, query in sides.items()]
-    shown = scratch.table(f"shown_{index}", exp.union(*each, distinct=False), f"what {name} showed and shows")
+    shown = scratch.table(f"then_and_now_{index}", exp.union(*each, distinct=False), f"what {name} showed and shows")
     distinct = exp.select("label").distinct().from_(shown).where(sql("label IS NOT NULL"))
-    labels = scratch.table(f"levels_{index}", relabelled(hierarchy, distinct), f"{name} at each level")
+    labels = scratch.table(f"relabelled_{index}", relabelled(hierarchy, distinct), f"{name} at each level")
     lost = [sql(f"COUNT(*) - COUNT(at_{level})") for level in range(hierarchy.height)]
     (unknown,) = scratch.engine.fetch(exp.select(*lost).from_(labels))
     level = next((level for level, count in enumerate(unknown) if count == 0), None)

@@ -11,7 +11,7 @@ from duckanon.engine.names import folded
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy
-from duckanon.release.existing import existing_release, must_have_its_columns
+from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, bind_source
 
@@ -23,6 +23,7 @@ class Previous:
     classes: exp.Table | None = None  # g{i}: the labels of the quasi-identifiers that it has, as texts; x rows
     rows: exp.Table | None = None
     columns: tuple[str, ...] = ()
+    one_level: bool = True  # whether all its rows share the level of each quasi-identifier
     unread: Message | None = None  # why it cannot be compared
 
     def has(self, name: str) -> bool:
@@ -46,6 +47,7 @@ def look_back(policy: Policy, engine: Engine, scratch: Scratch, compared: bool, 
             _kept("previous", _classes(relation, columns, source), scratch) if compared else None,
             _kept("previous_rows", _rows(relation, source), scratch) if added_to else None,
             columns,
+            bool(said_levels(policy, engine)),
         )
     except DuckanonError as error:
         if added_to:
