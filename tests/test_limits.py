@@ -18,9 +18,19 @@ from tests.conftest import PEOPLE, Command, Folder
 
 
 def test_limits_are_set(people: Folder, duckanon: Command) -> None:
-    told = duckanon("run", people.policy(PEOPLE), "--memory-limit", "300MB", "--threads", "1", "--json")
-    assert told.code == 0, told.err
-    assert told.json["status"] == "released"
+    """The release shows what the settings were while it was made."""
+    settings = "current_setting('threads')::VARCHAR AS threads, current_setting('memory_limit') AS memory"
+    text = PEOPLE.replace('table = "people"', f'query = "SELECT *, {settings} FROM people"')
+    text = text.replace('identifiers = ["name"]', 'identifiers = ["name"]\nkeep = ["threads", "memory"]')
+
+    def shown(*options: str) -> tuple[str, str]:
+        told = duckanon("run", people.policy(text), *options)
+        assert told.code == 0, told.err
+        (row,) = people.sql("SELECT DISTINCT threads, memory FROM people_anonymous")
+        return row[0], row[1]
+
+    assert shown("--memory-limit", "300MB", "--threads", "1") == ("1", "286.1 MiB")
+    assert shown("--memory-limit", "200MB", "--threads", "2") == ("2", "190.7 MiB")
 
 
 @pytest.mark.parametrize(("option", "value"), [("--memory-limit", "much"), ("--threads", "0")])
