@@ -22,7 +22,7 @@ from duckanon.scratch import Scratch
 _NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", "TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
 _FIXED_ARRAY = re.compile(r"\[\d+\]")
 # Two texts that are equal only under a collation, which the column's own type lends to the literal.
-_COLLATED = tuple(
+COLLATED = tuple(
     f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
     for one, other in (("'a'", "'A'"), ("'e'", "'é'"), ("CHR(233)", "'e' || CHR(769)"))
 )
@@ -122,7 +122,7 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, engin
     texts = [c for c in columns if c.type == "VARCHAR" and policy.source.file is None]
     if texts and not faults:
         probes = [
-            any_of(sql(probe, text=column(c.name)) for probe in _COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
+            any_of(sql(probe, text=column(c.name)) for probe in COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
         ]
         found = engine.fetch(exp.select(*probes).from_(relation.table).limit(1))
         remedy = "take the collation off in source.query: decode(encode(column))"
