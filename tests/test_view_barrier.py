@@ -468,3 +468,37 @@ def test_a_level_that_is_only_published_is_needed() -> None:
     assert duckanon.run(Policy.parse(text.replace("hierarchy = {}", "")), connection).status == "released"
     connection.execute("INSERT INTO t SELECT 7, 'AIDS' FROM range(6)")
     assert connection.execute("SELECT a, count(*) FROM v GROUP BY a").fetchall() == [(1, 9)]
+
+
+# -- types --------------------------------------------------------------------------------------------
+
+
+def test_the_time_zone_of_a_reader_labels_nothing() -> None:
+    """In another time zone the last night of a month belongs to the next: who looks twice knows who was there."""
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT TIMESTAMPTZ '2024-01-31 23:00:00+00' AS a, 1 AS s FROM range(9)")
+    text = LATER_POLICY.format(privacy="k = 3", hierarchy='{ dates = ["month"] }', sensitive="", method="greedy")
+    with pytest.raises(duckanon.PolicyError, match="a: is of type TIMESTAMP WITH TIME ZONE: the readers of a view"):
+        duckanon.run(Policy.parse(text), connection)
+    assert duckanon.run(Policy.parse(text.replace('kind = "view"', 'kind = "table"')), connection).status == "released"
+    cast = """query = "SELECT a AT TIME ZONE 'UTC' AS a, s FROM t" """
+    assert duckanon.run(Policy.parse(text.replace('table = "t"', cast)), connection, replace=True).status == "released"
+
+
+def test_no_type_lists_the_values_of_hidden_rows() -> None:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TYPE diagnosis AS ENUM ('flu', 'cold', '{DIAGNOSIS}')")
+    connection.execute(
+        "CREATE TABLE t AS SELECT i % 2 AS a, ['flu', 'cold'][1 + i // 2 % 2]::diagnosis AS s FROM range(24) r (i)"
+    )
+    text = LATER_POLICY.format(
+        privacy="k = 3", hierarchy="{ intervals = [2] }", sensitive="l = 2\nt = 0.5", method="greedy"
+    )
+    assert duckanon.run(Policy.parse(text), connection).status == "released"
+    connection.execute(f"INSERT INTO t VALUES (7, '{DIAGNOSIS}')")
+    assert connection.execute("SELECT count(*) FROM v WHERE s = 'flu'").fetchall() == [(12,)]
+    for query in ("DESCRIBE v", "SUMMARIZE v", "SELECT typeof(s), enum_range(s) FROM v", "SELECT typeof(s) FROM v"):
+        try:
+            assert secrets(connection.execute(query).fetchall()) == []
+        except duckdb.BinderException as refused:  # it is no ENUM
+            assert secrets(refused) == []  # noqa: PT017
