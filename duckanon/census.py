@@ -134,14 +134,19 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: E
 def _tuples(source: BoundSource) -> exp.Query:
     """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
     person e where people are counted."""
-    named: list[tuple[exp.Expr, str]] = [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
-    named += [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
-    named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
-    named += [(plain(source.entity), "e")] if source.entity else []
+    named = released_columns(source)
     values = [expression.as_(name) for expression, name in named]
     counted = exp.select(*values).from_(source.table).subquery("source")
     names = [column(name) for _, name in named]
     return exp.select(*names, sql("COUNT(*)").as_("n")).from_(counted).group_by(*names)
+
+
+def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
+    """What a release is made of, by the names it has in all that follows."""
+    named: list[tuple[exp.Expr, str]] = [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
+    named += [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
+    named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
+    return [*named, (plain(source.entity), "e")] if source.entity else named
 
 
 def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:

@@ -60,6 +60,8 @@ def judged_classes(
     query = exp.select(*(column(name, first) for name in shown)).from_(first)
     if first == "sizes":
         query = query.with_("sizes", as_=_sizes(cells, keys, counted))
+    # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
+    figures: list[exp.Expr] = []
     verdicts = [k_rule(k).fails(column(counted.size, first))]
     for part in judged:
         query = _with_class_figures(query, cells, keys, part, nulls, counted)
@@ -68,9 +70,9 @@ def judged_classes(
                 query = query.join(name, on=same(keys, first, name, nulls))
         for place, rule in enumerate(part.rules):
             figure = column(f"f{part.index}_{place}", _home(rule, part, counted))
-            query = query.select(figure)
+            figures.append(figure)
             verdicts.append(rule.constraint.fails(figure))
-    return query.select(any_of(verdicts).as_("failing"))
+    return query.select(*figures, any_of(verdicts).as_("failing"))
 
 
 def _sizes(cells: exp.Expr, keys: list[str], counted: Counted) -> exp.Select:

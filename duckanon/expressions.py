@@ -60,10 +60,8 @@ def case_of(subject: exp.Expr, results: Mapping[str, exp.Expr] | Mapping[int, ex
     """CASE subject WHEN 'key' THEN result … ELSE default END."""
     if not results:
         return default
-    case = exp.Case(this=subject.copy())
-    for key, result in results.items():
-        case = case.when(literal(key), result)
-    return case.else_(default)
+    ifs = [exp.If(this=literal(key), true=result.copy()) for key, result in results.items()]
+    return exp.Case(this=subject.copy(), ifs=ifs, default=default.copy())
 
 
 def all_of(conditions: Iterable[exp.Expr]) -> exp.Expr:

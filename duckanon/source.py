@@ -18,10 +18,11 @@ from duckanon.pseudonyms import Pseudonym
 from duckanon.scratch import Scratch
 
 # -0.0 equals 0.0, and a moment is written in the time zone of who asks: neither could have one pseudonym.
-_NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", "TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
+_BY_TIME_ZONE = ("TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
+_NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", *_BY_TIME_ZONE)
 _FIXED_ARRAY = re.compile(r"\[\d+\]")
 # Two texts that are equal only under a collation, which the column's own type lends to the literal.
-_COLLATED = tuple(
+COLLATED = tuple(
     f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
     for one, other in (("'a'", "'A'"), ("'e'", "'é'"), ("CHR(233)", "'e' || CHR(769)"))
 )
@@ -99,7 +100,8 @@ def plain(c: Column, table: str | None = None) -> exp.Expr:
 def _comparable(policy: Policy, columns: list[Column], relation: Relation, engine: Engine) -> None:
     """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
     hashed = {folded(name) for name in _pseudonyms(policy)}
-    single = {folded(q.column) for q in policy.quasi_identifiers} | {folded(s.column) for s in policy.sensitive}
+    generalized = {folded(q.column) for q in policy.quasi_identifiers}
+    single = generalized | {folded(s.column) for s in policy.sensitive}
     single |= {folded(policy.entity)} if policy.entity is not None else set()
     faults = []
     for c in columns:
@@ -110,11 +112,15 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, engin
         elif folded(c.name) in hashed and c.type in _NO_TEXT_OF_ITS_OWN:
             what = f"is of type {c.type}, whose text can change while the value does not"
             faults.append(Fault(c.name, what, "cast it in source.query, to BIGINT or VARCHAR"))
+        elif policy.release.kind == "view" and folded(c.name) in generalized and c.type in _BY_TIME_ZONE:
+            # Who reads it in one time zone after the other sees in which hours of a month, say, somebody was born.
+            what = f"is of type {c.type}: the readers of a view choose the time zone of its labels"
+            faults.append(Fault(c.name, what, "cast it in source.query: column AT TIME ZONE 'UTC'"))
     # A file has no collations, and asking it means to guess its format once more.
     texts = [c for c in columns if c.type == "VARCHAR" and policy.source.file is None]
     if texts and not faults:
         probes = [
-            any_of(sql(probe, text=column(c.name)) for probe in _COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
+            any_of(sql(probe, text=column(c.name)) for probe in COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
         ]
         found = engine.fetch(exp.select(*probes).from_(relation.table).limit(1))
         remedy = "take the collation off in source.query: decode(encode(column))"

@@ -141,3 +141,41 @@ def test_the_hierarchy_command(people: Folder, duckanon: Command) -> None:
     assert "age" not in only.out
     assert duckanon("hierarchy", people.policy(PEOPLE), "disease").code == 2
     assert "us_states" in duckanon("hierarchy").out
+
+
+@pytest.mark.parametrize("hierarchy", ["{ intervals = [7] }", '{ dates = ["week"] }', '{ dates = ["month", "year"] }'])
+@pytest.mark.parametrize("farthest", ["5881580-07-10", "5877642-06-25 (BC)", "infinity"])
+def test_the_farthest_dates_are_not_known(hierarchy: str, farthest: str) -> None:
+    """Their week, or the end of their interval, is not in the calendar any more."""
+    text = f"""
+        name = "p"
+        source = {{ table = "t" }}
+        privacy = {{ k = 2, suppression = 1, UNMAPPED }}
+        quasi_identifiers = {{ born = {{ hierarchy = {hierarchy} }} }}
+        release = {{ kind = "table", to = "o" }}
+        [sensitive.s]
+    """
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE t AS SELECT DATE '2024-01-01' + i::INTEGER AS born, 1 AS s FROM range(7) r (i)")
+        db.execute(f"INSERT INTO t VALUES ('{farthest}', 1)")
+        with pytest.raises(
+            HierarchyError, match="1 values cannot be placed: not a finite date within 2,000,000,000 days"
+        ):
+            duckanon.run(Policy.parse(text.replace(", UNMAPPED", "")), db)
+        result = duckanon.run(Policy.parse(text.replace("UNMAPPED", 'unmapped = "suppress"')), db)
+        assert result.rows == {"source": 8, "released": 7, "suppressed": 1}
+
+
+def test_intervals_of_days_stay_in_the_calendar() -> None:
+    with duckdb.connect() as db:
+        db.execute("CREATE TABLE t AS SELECT DATE '2024-01-01' AS born, 1 AS s FROM range(7)")
+        policy = """
+            name = "p"
+            source = { table = "t" }
+            privacy = { k = 2 }
+            quasi_identifiers = { born = { hierarchy = { intervals = [3000000000] } } }
+            release = { kind = "table", to = "o" }
+            [sensitive.s]
+        """
+        with pytest.raises(HierarchyError, match="100,000,000 days wide at most"):
+            duckanon.run(Policy.parse(policy), db)

@@ -12,8 +12,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 from duckanon import connect
+from duckanon.classes import Judged, class_rules, judged_classes
+from duckanon.policy import Sensitive, ValueThresholds
 from tests.conftest import PEOPLE, Command, Folder
 
 
@@ -104,3 +107,28 @@ def test_without_room_for_temporary_files(people: Folder, tmp_path: Path) -> Non
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.stdout.strip() == "violated", ended.stderr
+
+
+def test_building_the_classes_takes_time_by_the_number_of_thresholds() -> None:
+    """Four times as many values with thresholds of their own: about four times the work, not sixteen times."""
+
+    def calls(values: int) -> int:
+        own = {f"v{place}": ValueThresholds(alpha=0.5, l=2) for place in range(values)}
+        rules = class_rules(Sensitive("s", values=own), numeric=False)
+        counted = 0
+
+        def count(*_: object) -> None:
+            nonlocal counted
+            counted += 1
+
+        sys.setprofile(count)
+        try:
+            judged_classes(
+                exp.to_table("cells"), ["g0"], 2, [Judged(0, exp.to_table("d0"), "value", rules)], nulls=True
+            )
+        finally:
+            sys.setprofile(None)
+        return counted
+
+    few, many = calls(10), calls(40)
+    assert many < 6 * few

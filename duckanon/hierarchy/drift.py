@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Engine
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
 from duckanon.expressions import any_of, column, literal, sql, text_of
-from duckanon.hierarchy.kinds import VALUE, DatesKind
+from duckanon.hierarchy.kinds import VALUE
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.scratch import Scratch
 
@@ -41,9 +41,8 @@ def find_drift(scheme: Scheme, domain: exp.Table, engine: Engine) -> Drift | Non
 def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine) -> Fault:
     """The drift as an error that shows, of a listed hierarchy, what it lacks."""
     remedies = 'set privacy.unmapped = "suppress" or "top"'
-    if scheme.listing is None:
-        wanted = "date" if isinstance(scheme.kind, DatesKind) else "number below 1e19"
-        what = f"{drift.values} values cannot be placed: not a finite {wanted}"
+    if scheme.kind is not None:
+        what = f"{drift.values} values cannot be placed: not a {scheme.kind.takes}"
         return Fault(scheme.where, what, f"clean the source, cast the column in source.query, or {remedies}")
     unknown = scheme.unknown(VALUE)
     assert unknown is not None

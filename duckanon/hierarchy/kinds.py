@@ -12,6 +12,8 @@ from duckanon.expressions import column, double, literal, sql, text_of
 from duckanon.policy.hierarchy import NESTS_IN
 
 _LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
+_FARTHEST = 2_000_000_000  # days from 1970: near the ends of the calendar a week or an interval may begin outside of it
+WIDEST = 100_000_000  # days of an interval: one around such a date is still in the calendar
 
 
 class Kind(Protocol):
@@ -33,6 +35,10 @@ class Kind(Protocol):
     def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         """Which non-NULL values cannot be labelled at all."""
 
+    @property
+    def takes(self) -> str:
+        """What a value must be to be labelled, in words."""
+
     def describe(self, level: int) -> str: ...
 
     def rule(self, level: int) -> dict[str, Any]:
@@ -51,6 +57,7 @@ class FlatKind:
 
     top: str = "*"
     levels: int = 0
+    takes: ClassVar[str] = "value"
 
     def label(self, value: exp.Expr, level: int) -> exp.Expr:
         raise AssertionError("a flat hierarchy has no level between value and top")
@@ -80,6 +87,7 @@ class MaskKind:
 
     kept: tuple[int, ...]
     longest: int
+    takes: ClassVar[str] = "text"
 
     @property
     def levels(self) -> int:
@@ -130,6 +138,7 @@ class DatesKind:
     from_text: bool
 
     top: str = "*"
+    takes: ClassVar[str] = f"finite date within {_FARTHEST:,} days of 1970"
 
     @property
     def levels(self) -> int:
@@ -155,8 +164,7 @@ class DatesKind:
         return self.label(value, level)
 
     def unmapped(self, value: exp.Expr) -> exp.Expr | None:
-        # Infinite dates have no year.
-        return sql(":date IS NULL OR NOT ISFINITE(:date)", date=self._date(value))
+        return _no_day(self._date(value))
 
     def describe(self, level: int) -> str:
         return f"by {self.units[level - 1]}"
@@ -256,10 +264,14 @@ class IntervalsKind:
 
     def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         if self.type == "date":
-            return sql("NOT ISFINITE(:value)", value=value)
+            return _no_day(value)
         return sql(
             "NOT ISFINITE(CAST(:v AS DOUBLE)) OR ABS(CAST(:v AS DOUBLE)) >= :most", v=value, most=double(_LARGEST)
         )
+
+    @property
+    def takes(self) -> str:
+        return DatesKind.takes if self.type == "date" else f"finite number below {_LARGEST:g}"
 
     def share(self, level: int, span: float) -> float:
         """The NCP of a cell: the width of its range over the span of the column, at most 1."""
@@ -313,6 +325,16 @@ class IntervalsKind:
             scale=scale,
             decimals=literal(self.decimals),
         )
+
+
+def _no_day(date: exp.Expr) -> exp.Expr:
+    """Whether a date has no label: infinite ones have no year, and of the farthest the calendar ends within a label."""
+    return sql(
+        ":date IS NULL OR NOT ISFINITE(:date) "
+        "OR ABS(DATE_DIFF('day', DATE '1970-01-01', CAST(:date AS DATE))) > :farthest",
+        date=date,
+        farthest=literal(_FARTHEST),
+    )
 
 
 def _decimals(number: Decimal) -> int:

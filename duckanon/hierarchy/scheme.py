@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, HierarchyError
 from duckanon.expressions import sql, text_of
-from duckanon.hierarchy.kinds import VALUE, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
+from duckanon.hierarchy.kinds import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
 from duckanon.hierarchy.listed import Listing, list_file, list_table, not_listed
 from duckanon.policy import Dates, Flat, Intervals, MappingFile, MappingTable, Mask, QuasiIdentifier
 from duckanon.scratch import Scratch
@@ -79,6 +79,8 @@ def _intervals_kind(spec: Intervals, source_column: Column, where: str, engine: 
     if engine.is_date(source_column):
         if any(number % 1 for number in (*spec.widths, spec.origin)):
             raise HierarchyError([Fault(where, "intervals of a date are whole numbers of days")])
+        if max(spec.widths, default=0) > WIDEST:
+            raise HierarchyError([Fault(where, f"intervals of a date are {WIDEST:,} days wide at most")])
         return IntervalsKind(spec.widths, spec.origin, "date")
     if not engine.is_number(source_column):
         remedy = "intervals need a number or a date: cast it in source.query, or use mask, dates or a file"

@@ -23,6 +23,13 @@ def level_rules(wanted: Sensitive) -> Iterator[ClassRule]:
         yield ClassRule(constraint, _weight(wanted), homogeneous=_known_weight(wanted), of_levels=True)
 
 
+def levelled_rules(wanted: Sensitive) -> Iterator[ClassRule]:
+    """Every value has a level, where levels are needed: a run refuses data without, a view meets it later."""
+    if wanted.needs_levels:
+        figure = sql("SUM(CASE WHEN value IS NOT NULL AND level IS NULL THEN y ELSE 0 END)")
+        yield ClassRule(Constraint("levelled", wanted.column, None, 0), figure)
+
+
 def level_weights(wanted: Sensitive) -> dict[int, float]:
     """pan eq. 2: the i-th of k levels weighs (i-1)/(k-1)."""
     steps = max(1, len(wanted.levels) - 1)

@@ -69,7 +69,7 @@ class FullDomain:
         ]
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-        generalized = generalized_by_level(self.census, self.node, source, rows, keep)
+        generalized = generalized_by_level(self.census, self.node, source, keep)
         pairs = zip(self.census.hierarchies, self.node, strict=True)
         keys = [f"g{h.index}" for h, level in pairs if level < h.height]
         return guarded_view(self.policy, self.census, generalized, keys, source, rows)

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census import Census, released_value
+from duckanon.census import Census
 from duckanon.classes import judged_classes
 from duckanon.expressions import case_of, column, literal, same, sql
 from duckanon.hierarchy import Hierarchy
@@ -16,8 +16,8 @@ from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.release import Labels, Shown, released_rows
-from duckanon.release.view import Keeper, guarded_view, shown_as_they_are
-from duckanon.source import BoundSource, plain
+from duckanon.release.view import Keeper, guarded_view, read_kept, shown_as_they_are
+from duckanon.source import BoundSource
 from duckanon.utility import Lost, lost_utility
 
 
@@ -107,16 +107,15 @@ class LocalRecoding:
         """A row is shown as its tuple was placed; one whose tuple was not there, or not released, is not shown."""
         table = keep("placement", self._placed_values())
         query = exp.select(*(column(f"g{h.index}", "p") for h in self.census.hierarchies))
-        query = query.from_(exp.alias_(rows.copy(), "s", table=True)).select(*shown_as_they_are(self.census))
-        pairs = [(plain(h.column, "s"), f"v{h.index}") for h in self.census.hierarchies]
-        parting = [values for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
-        pairs += [(released_value(v.wanted, plain(v.column, "s")), f"s{v.index}") for v in parting]
-        match = exp.and_(*(exp.NullSafeEQ(this=value, expression=column(name, "p")) for value, name in pairs))
-        generalized = query.select(sql("1").as_("n")).join(exp.alias_(table, "p", table=True), on=match)
+        query = query.from_("source AS s").select(*shown_as_they_are(self.census), sql("1").as_("n"))
+        parted = [f"s{values.index}" for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
+        names = [*(f"q{h.index}" for h in self.census.hierarchies), *parted]
+        placed = read_kept(table, [*names, *self.keys])
+        generalized = query.join(placed.subquery("p"), on=same(names, "s", "p", nulls=True))
         return guarded_view(self.policy, self.census, generalized, self.keys, source, rows)
 
     def _placed_values(self) -> exp.Select:
-        """The placement in the values of the source: v0 … (and s0 …) and the labels g0 … that they are shown as."""
+        """The placement in the values of the source: q0 … (and s0 …) and the labels g0 … that they are shown as."""
         names = [name for name in self.placement.keys if name.startswith("s")]
         codes = [h.code(0) for h in self.census.hierarchies]
         distinct = exp.select(*map(column, (*codes, *self.keys, *names))).distinct().from_(self.placed)
@@ -132,7 +131,7 @@ class LocalRecoding:
                 on=exp.EQ(this=column(f"g{h.index}", "c"), expression=column("code", shown)),
                 join_type="left",
             )
-            query = query.select(column("value", raw).as_(f"v{h.index}"), column("label", shown).as_(f"g{h.index}"))
+            query = query.select(column("value", raw).as_(f"q{h.index}"), column("label", shown).as_(f"g{h.index}"))
         for values in self.census.sensitive:
             name, alias = f"s{values.index}", f"w{values.index}"
             if name in names:

@@ -15,11 +15,15 @@ from duckanon.verify import Audit, Audited, People, Rows, audit
 
 def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:
     """Measure the released relation against the policy; t against the source's distribution."""
+    if policy.release.kind == "view":
+        # Each question would judge all classes of the source anew.
+        shown = scratch.table("shown_rows", exp.select("*").from_(released.table), "verify: what the view shows")
+        released = Relation((shown.name,), "table")
     audited = []
     for values in census.sensitive:
         counts = exp.select("value", sql("rows").as_("n")).from_(values.table)
-        shown = column("value").as_(values.column.name, quoted=True)
-        distribution = exp.select(shown).from_(repeated(counts).subquery("copies"))
+        value = column("value").as_(values.column.name, quoted=True)
+        distribution = exp.select(value).from_(repeated(counts).subquery("copies"))
         view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
         audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
     qi = [h.column.name for h in census.hierarchies]

@@ -10,7 +10,7 @@ from duckanon.engine.names import folded
 from duckanon.errors import ReleaseError
 from duckanon.expressions import column, same, sql, text_of
 from duckanon.lattice import Node
-from duckanon.release.view import generalized_by_level
+from duckanon.release.view import generalized_by_level, read_source
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
 from duckanon.verify import People
@@ -41,7 +41,7 @@ def _numbered_rows(
     """The source rows of the released classes: the number of the class, what is sensitive, and the person."""
     assert source.entity is not None
     rows = generalized_by_level(
-        census, node, source, source.table, lambda thing, query: scratch.table(f"{thing}_shown", query, "labels")
+        census, node, source, lambda thing, query: scratch.table(f"{thing}_shown", query, "labels")
     )
     labels = [
         exp.NullSafeEQ(this=text_of(column(f"g{h.index}", "r")), expression=column(f"q{h.index}", "c"))
@@ -52,6 +52,7 @@ def _numbered_rows(
         exp.select(column(number, "c"), *(column(code, "r").as_(name, quoted=True) for code, name in shown.items()))
         .from_(rows.subquery("r"))
         .join(exp.alias_(classes, "c", table=True), on=exp.and_(*labels))
+        .with_("source", as_=read_source(source, source.table))
     )
 
 

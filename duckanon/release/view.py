@@ -1,22 +1,28 @@
-"""A release that stays a view: it reads the source as it is now, and shows no class that fails."""
+"""A release that stays a view: it reads the source as it is now, and shows no class that fails.
+
+The view is a barrier. Its rows pass a step that no expression of a reader's query can be moved below, and no column
+says what DuckDB knows of all its values: what is not shown cannot be asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from duckanon.census import Census, released_value
+from duckanon.census import Census, released_columns
 from duckanon.classes import Judged, class_rules, judged_classes
-from duckanon.expressions import any_of, column, literal, same, sql, text_of
+from duckanon.engine import Column
+from duckanon.expressions import all_of, any_of, column, literal, same, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.drift import shown_as_top
 from duckanon.lattice import Node
+from duckanon.models.levels import levelled_rules
 from duckanon.people import ROWS, counted_by
 from duckanon.policy import Policy
 from duckanon.pseudonyms import pseudonymized
-from duckanon.source import BoundSource, plain
-from duckanon.values import describe_values
+from duckanon.source import COLLATED, BoundSource
+from duckanon.values import ValueTable, describe_values
 
 # Keeps a small table that the view needs (thing, its rows) and says how to name it.
 Keeper = Callable[[str, exp.Query], exp.Table]
@@ -25,72 +31,118 @@ Keeper = Callable[[str, exp.Query], exp.Table]
 def guarded_view(
     policy: Policy, census: Census, generalized: exp.Select, keys: list[str], source: BoundSource, rows: exp.Table
 ) -> exp.Select:
-    """The generalized source `rows` (g0 … labels, s0 …, k0 …, n) with the class-level constraints of the policy inside.
-    `keys` are the labels that tell classes apart.
+    """`generalized`, a query of the CTE `source` (g0 … labels, s0 …, k0 …, n), with the class-level constraints of the
+    policy inside. `keys` are the labels that tell classes apart, `rows` the source itself.
 
-    Rows whose value the hierarchy does not know are not shown. ALP and DIF belong to the whole table and were
-    checked when the view was made; they are not part of the guard.
+    Rows whose value the hierarchy does not know are not shown, nor are classes with a sensitive value that needs a
+    level and has none. ALP and DIF belong to the whole table and were checked when the view was made; they are not
+    part of the guard.
     """
     judged = [
         Judged(values.index, exp.to_table(f"d{values.index}"), "value", rules)
         for values in census.sensitive
-        if (rules := class_rules(values.wanted, values.numeric))
+        if (rules := (*class_rules(values.wanted, values.numeric), *levelled_rules(values.wanted)))
     ]
-    counted = counted_by(policy)
-    classes = judged_classes(exp.to_table("generalized"), keys, policy.k, judged, nulls=True, counted=counted)
-    outputs = {h.column.name: column(f"g{h.index}", "g") for h in census.hierarchies}
-    outputs |= {values.column.name: column(f"s{values.index}", "g") for values in census.sensitive}
-    outputs |= {kept.name: column(f"k{place}", "g") for place, kept in enumerate(census.keep)}
-    released = [outputs[name] for name in source.released]
-    shown = (
-        exp.select(*(output.as_(name, quoted=True) for output, name in zip(released, source.released, strict=True)))
+    classes = judged_classes(
+        exp.to_table("generalized"), keys, policy.k, judged, nulls=True, counted=counted_by(policy)
+    )
+    # The source is read once: the rows that are shown are the ones that were judged, also where its query draws lots.
+    view = exp.select("*").from_("shown").order_by(*(column(name) for name in source.released))
+    view = view.with_("source", as_=read_source(source, rows), materialized=True)
+    view = view.with_("generalized", as_=generalized)
+    for part in judged:
+        view = view.with_(f"d{part.index}", as_=_described(census.sensitive[part.index], policy))
+    return view.with_("shown", as_=_shown(census, classes, keys, source), materialized=True)
+
+
+def _shown(census: Census, classes: exp.Select, keys: list[str], source: BoundSource) -> exp.Select:
+    """The rows of the classes that hold.
+
+    A filter must not be moved below an OFFSET, be it of no row; below a materialized step alone DuckDB does move it.
+    In a session whose collation takes different texts for equal, no class can be told, and nothing is shown.
+    """
+    outputs = {h.column: f"g{h.index}" for h in census.hierarchies}
+    outputs |= {values.column: f"s{values.index}" for values in census.sensitive}
+    outputs |= {kept: f"k{place}" for place, kept in enumerate(census.keep)}
+    values = {c.name: _without_statistics(_without_range(c, column(place, "g"))) for c, place in outputs.items()}
+    released = [values[name].as_(name, quoted=True) for name in source.released]
+    collated = any_of(sql(probe, text=literal("")) for probe in COLLATED)
+    return (
+        exp.select(*released)
         .from_("generalized AS g")
         .join(classes.subquery("c"), on=same(keys, "g", "c", nulls=True))
-        .where(sql("NOT c.failing"))
-        .order_by(*(output.copy() for output in released))
-        .with_("generalized", as_=generalized)
+        .where(sql("NOT c.failing"), exp.not_(exp.paren(collated)))
+        .offset(0)
     )
-    for part in judged:
-        wanted, numeric = census.sensitive[part.index].wanted, census.sensitive[part.index].numeric
-        value = released_value(wanted, plain(census.sensitive[part.index].column))
-        all_values = exp.select(value.as_("value"), *_person(source, None)).from_(rows.copy()).subquery("a")
-        number = "COUNT(*)" if counted is ROWS else "COUNT(DISTINCT e)"
-        counts = exp.select("value", sql(number).as_("rows")).from_(all_values)
-        counts = counts.where(sql("value IS NOT NULL")).group_by("value")
-        shown = shown.with_(f"d{part.index}", as_=describe_values(wanted, counts, numeric))
-    return shown
 
 
-def generalized_by_level(census: Census, node: Node, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-    """Every row of the source at the levels of one node."""
-    query = exp.select().from_(exp.alias_(rows.copy(), "s", table=True))
+def _described(values: ValueTable, policy: Policy) -> exp.Query:
+    """All that the models ask about the values of a sensitive column, as the source has them now."""
+    value = column(f"s{values.index}")
+    number = "COUNT(*)" if counted_by(policy) is ROWS else "COUNT(DISTINCT e)"
+    counts = exp.select(value.as_("value"), sql(number).as_("rows")).from_("source")
+    counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
+    return describe_values(values.wanted, counts, values.numeric)
+
+
+def _without_statistics(value: exp.Expr) -> exp.Expr:
+    """The same value, of which DuckDB no longer knows the least and the largest: to whoever asks for the statistics of
+    a column, or for a plan, it tells those of all rows."""
+    return exp.Try(this=value)
+
+
+def _without_range(source_column: Column, value: exp.Expr) -> exp.Expr:
+    """An ENUM as text: its type lists every value that a row may have, shown or not."""
+    return text_of(value) if source_column.type.startswith("ENUM") else value
+
+
+def read_source(source: BoundSource, rows: exp.Table) -> exp.Select:
+    """q0 …, s0 …, k0 … and, where people are counted, e of every row: the CTE `source`."""
+    return _read(released_columns(source), rows)
+
+
+def _read(named: Iterable[tuple[exp.Expr, str]], rows: exp.Table) -> exp.Select:
+    return exp.select(*(_without_statistics(value).as_(name) for value, name in named)).from_(rows.copy())
+
+
+def read_kept(kept: exp.Table, names: Iterable[str]) -> exp.Select:
+    """A table that was kept for the view."""
+    return _read([(column(name), name) for name in names], kept)
+
+
+def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: Keeper) -> exp.Select:
+    """Every row of the CTE `source` at the levels of one node."""
+    query = exp.select().from_("source AS s")
+    computed = []
     for hierarchy, level in zip(census.hierarchies, node, strict=True):
-        raw = plain(hierarchy.column, "s")
+        raw = column(f"q{hierarchy.index}", "s")
         query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
+        if hierarchy.kind is not None and 0 < level < hierarchy.height:
+            query = query.select(raw)
+            computed.append(hierarchy.index)
     if source.entity:
         # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
-        query = query.where(sql(":person IS NOT NULL", person=plain(source.entity, "s")))
-        query = query.select(*_person(source, "s"), sql("0").as_("p"))
-    return query.select(*shown_as_they_are(census), sql("1").as_("n"))
-
-
-def _person(source: BoundSource, table: str | None) -> list[exp.Expr]:
-    """Whose row it is, where people are counted."""
-    return [plain(source.entity, table).as_("e")] if source.entity else []
+        query = query.where(sql("s.e IS NOT NULL")).select("s.e", sql("0").as_("p"))
+    query = query.select(*shown_as_they_are(census), sql("1").as_("n"))
+    if not computed:
+        return query
+    # What has no label, whatever the reason, is not known.
+    labelled = all_of(exp.paren(sql(f"q{index} IS NULL OR g{index} IS NOT NULL")) for index in computed)
+    return exp.select("*").from_(query.subquery("labelled")).where(labelled)
 
 
 def shown_as_they_are(census: Census) -> list[exp.Expr]:
     """s0 … and k0 …, of a row `s` of the source."""
-    values = [released_value(v.wanted, plain(v.column, "s")).as_(f"s{v.index}") for v in census.sensitive]
-    keep = [pseudonymized(kept, plain(kept, "s")).as_(f"k{place}") for place, kept in enumerate(census.keep)]
+    values = [column(f"s{v.index}", "s") for v in census.sensitive]
+    keep = [pseudonymized(kept, column(f"k{at}", "s")).as_(f"k{at}") for at, kept in enumerate(census.keep)]
     return [*values, *keep]
 
 
 def _labelled(
     query: exp.Select, hierarchy: Hierarchy, level: int, raw: exp.Expr, keep: Keeper
 ) -> tuple[exp.Select, exp.Expr]:
-    """The label of a column at its level; NULL stays NULL.
+    """The label of a column at its level; NULL stays NULL, and what is computed is NULL rather than an error.
 
     A value that the hierarchy does not know is left out or, if the policy says so, shown as the top.
     """
@@ -104,7 +156,7 @@ def _labelled(
         if unknown is not None:
             query = query.where(sql(":raw IS NULL OR NOT :unknown", raw=raw, unknown=exp.paren(unknown)))
         if 0 < level < hierarchy.height:
-            computed = hierarchy.kind.label(raw, level)
+            computed = exp.Try(this=hierarchy.kind.label(raw, level))
             label = sql("CASE WHEN :raw IS NULL THEN NULL ELSE :computed END", raw=raw, computed=computed)
     if level == hierarchy.height:
         return query, literal(hierarchy.top)
@@ -122,7 +174,9 @@ def _starred(
         unknown = sql(":listed IS NULL", listed=listed)
     elif hierarchy.kind is not None:
         unknown = hierarchy.kind.unmapped(raw)
-        label = hierarchy.kind.label(raw, level) if level else label
+        if level:
+            computed = exp.Try(this=hierarchy.kind.label(raw, level))
+            label = sql("COALESCE(:computed, :top)", computed=computed, top=literal(hierarchy.top))
     return query, shown_as_top(unknown, raw, hierarchy.top, label)
 
 
@@ -143,5 +197,5 @@ def _with_listing(
     table = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
     alias = f"m{hierarchy.index}"
     on = exp.EQ(this=text_of(raw), expression=column("value", alias))
-    query = query.join(exp.alias_(table, alias, table=True), on=on, join_type="left")
+    query = query.join(read_kept(table, ("value", "label")).subquery(alias), on=on, join_type="left")
     return query, column("value", alias), column("label", alias)
