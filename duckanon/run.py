@@ -21,7 +21,7 @@ from duckanon.log import Watch
 from duckanon.measure import Measurer
 from duckanon.people import people_told
 from duckanon.policy import Policy
-from duckanon.pseudonyms import keyed
+from duckanon.pseudonyms import policy_key
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release import Labels, as_they_are
@@ -88,6 +88,7 @@ class Run:
     book: Book
     watch: Watch
     incremental: bool = False
+    key: bytes | None = field(default=None, repr=False)  # of the pseudonyms, if there are any
     mark: str = ""
     stands: bool = False  # whether a release of this policy is in the place
     previous: Previous = field(default_factory=Previous)
@@ -103,7 +104,8 @@ class Run:
         before = Scratch(self.engine)
         try:
             self.previous = look_back(self.policy, self.engine, before, added_to=self.incremental)
-            with keyed(self.policy, self.engine), self.engine.transaction():
+            self.key = policy_key(self.policy)
+            with self.engine.transaction():
                 result = self.execute(dry_run, if_changed)
                 self.scratch.clear()
                 if result.status != "released":
@@ -123,7 +125,7 @@ class Run:
     def execute(self, dry_run: bool, if_changed: bool) -> Result:
         policy = self.policy
         with self.timed("source", f"reading {policy.name}"):
-            source = bind_source(policy, self.scratch)
+            source = bind_source(policy, self.scratch, self.key)
             self.target.must_not_be(source)
             self.book.take(source.relation)
         if if_changed and (unchanged := self.book.unchanged()):

@@ -45,8 +45,9 @@ class BoundSource:
         return self.relation.table
 
 
-def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
-    """Find the source and check that every column has a role and every role a column."""
+def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> BoundSource:
+    """Find the source and check that every column has a role and every role a column. `key`: of the pseudonyms, where
+    some are to be made."""
     if policy.pseudonyms and policy.release.kind == "view":
         fault = Fault("release.kind", "a view cannot hold the key of pseudonyms", "release a table or a file")
         raise PolicyError([fault], policy.file)
@@ -90,7 +91,7 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
         (
             *(by_name[folded(name)] for name in policy.keep),
-            *(Pseudonym(by_name[folded(name)].name, "VARCHAR") for name in _pseudonyms(policy)),
+            *(Pseudonym(by_name[folded(name)].name, "VARCHAR", key) for name in _pseudonyms(policy)),
         ),
         tuple(c for c in columns if folded(c.name) in hidden | hashed),
         entity,

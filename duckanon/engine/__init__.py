@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +48,7 @@ class Engine(Protocol):
     persistent: bool  # whether a table made here outlives the process
     trace: list[tuple[str, exp.Expr | str]]  # what was executed, with a note on its purpose
 
-    def execute(self, statement: exp.Expr, note: str = "") -> None: ...
+    def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None: ...
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]: ...
     def columns(self, relation: exp.Table) -> list[Column]: ...
     def is_number(self, column: Column) -> bool: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -82,19 +82,22 @@ class DuckDB:
 
     # -- asking -----------------------------------------------------------------------------------
 
-    def execute(self, statement: exp.Expr, note: str = "") -> None:
-        self._run(statement, note)
+    def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
+        """`bound`: the values of the statement's parameters; they reach the database beside its text."""
+        self._run(statement, note, bound)
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         with translated(query):
             return self._run(query, note).fetchall()
 
-    def _run(self, statement: exp.Expr | str, note: str = "") -> duckdb.DuckDBPyConnection:
+    def _run(
+        self, statement: exp.Expr | str, note: str = "", bound: Mapping[str, bytes] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         if note:
             self.trace.append((note, statement))
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
         with translated(text):
-            return self.connection.execute(text)
+            return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
         """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""

@@ -14,7 +14,7 @@ from duckanon.hierarchy.drift import shown_as_top
 from duckanon.lattice import Node
 from duckanon.people import ROWS, counted_by
 from duckanon.policy import Policy
-from duckanon.pseudonyms import pseudonymized
+from duckanon.pseudonyms import Pseudonym
 from duckanon.source import BoundSource, plain
 from duckanon.values import describe_values
 
@@ -81,9 +81,11 @@ def _person(source: BoundSource, table: str | None) -> list[exp.Expr]:
 
 
 def shown_as_they_are(census: Census) -> list[exp.Expr]:
-    """s0 … and k0 …, of a row `s` of the source."""
+    """s0 … and k0 …, of a row `s` of the source; but for pseudonyms, which are made of no row of the source itself."""
     values = [released_value(v.wanted, plain(v.column, "s")).as_(f"s{v.index}") for v in census.sensitive]
-    keep = [pseudonymized(kept, plain(kept, "s")).as_(f"k{place}") for place, kept in enumerate(census.keep)]
+    keep = [
+        plain(kept, "s").as_(f"k{place}") for place, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym)
+    ]
     return [*values, *keep]
 
 
