@@ -30,8 +30,6 @@ _NUMBERS = (
     *("DECIMAL", "FLOAT", "DOUBLE"),
 )
 _LONGEST_DICTIONARY = 10_000  # labels
-# Texts that no mapping file holds: every cell is a value, the empty one too.
-_NO_NULL = "\x01"
 
 
 class DuckDB:
@@ -233,10 +231,12 @@ class DuckDB:
         self._run(f"CREATE OR REPLACE {'TEMP ' if temporary else ''}VIEW {view} AS {query}", "the source")
 
     def define_mapping(self, name: exp.Table, path: Path, width: int, delimiter: str, header: bool) -> None:
-        """A hierarchy file as a temporary table level_0, level_1, … of texts."""
-        columns = ", ".join(f"'level_{level}': 'VARCHAR'" for level in range(width))
+        """A hierarchy file as a temporary table level_0, level_1, … of texts: every cell is a value, the empty one
+        too, and none is NULL."""
+        levels = [f"'level_{level}'" for level in range(width)]
+        columns = ", ".join(f"{level}: 'VARCHAR'" for level in levels)
         options = f"""auto_detect = false, header = {str(header).lower()}, delim = '{delimiter}', quote = '"',
-            escape = '"', nullstr = '{_NO_NULL}', columns = {{{columns}}}"""
+            escape = '"', force_not_null = [{", ".join(levels)}], columns = {{{columns}}}"""
         rows = f"SELECT DISTINCT * FROM read_csv({text(escaped(path.absolute()))}, {options})"
         self._run(f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)} AS {rows}", f"hierarchy file {path.name}")
 
