@@ -12,17 +12,19 @@ import duckdb
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine import Column, Relation
+from duckanon.engine import Column, Reading, Relation
 from duckanon.engine.catalog import CATALOG, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text
 from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
-from duckanon.engine.source_files import find_files, must_agree, patterns_of, reading
+from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, texts
+from duckanon.engine.source_files import SourceFiles, find_files, must_agree, patterns_of
 from duckanon.engine.spill import Spill
 from duckanon.errors import EngineError
-from duckanon.policy import Release
+from duckanon.expressions import table
+from duckanon.policy import CsvOptions, Release
 
 _NUMBERS = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
@@ -206,14 +208,42 @@ class DuckDB:
             raise EngineError("source.query: must not have parameters")
         self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
 
-    def define_file(self, name: exp.Table, path: str, texts: list[str], temporary: bool) -> None:
-        """A view over files. `texts`: columns to be read as they are written, so that 02139 keeps its zero."""
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> dict[str, int]:
+        """A view over files; temporary if it may keep the `rows` of CSV files in a temporary table, which is read once.
+
+        Says of the columns of a CSV file that are not written as a rule needs them, how many fields are not.
+        """
         files = find_files(path, self.fetch)
         with explained(f"source.file: {path}"):
+            if files.reader == "read_csv":
+                return self._define_csv(name, files, reading, rows)
+            if reading.csv != CsvOptions():
+                raise EngineError("source.csv: is for CSV files only")
             must_agree(files, self.fetch)
-            self._define_view(name, reading(files, texts), temporary)
-            if files.reader == "read_csv" and texts:
-                self._define_view(name, reading(files, texts, [c.name for c in self.columns(name)]), temporary)
+            self._define_view(name, files.reading(reading.texts), rows is not None)
+        return {}
+
+    def _define_csv(
+        self, name: exp.Table, files: SourceFiles, reading: Reading, rows: exp.Table | None
+    ) -> dict[str, int]:
+        kept = (rows or table(f"{name.name} {secrets.token_hex(4)}")).sql(self.dialect, identify=True)
+        try:
+            said = dialect(files, reading.csv, self.fetch)
+            columns = must_agree(files, self.fetch, lambda path: csv_columns(path, said, self.fetch))
+            fields = texts(files, said, columns)
+            self._run(f"CREATE TEMP TABLE {kept} AS {fields}", "the source, every field a text")
+        except EngineError as error:
+            if error.sql is None:
+                raise EngineError(f"source.file: {files.named}: {error}") from error
+            raise EngineError(f"source.file: {files.named}: {csv_fault(error)}") from error.__cause__
+        columns = [c.name for c in self.columns(exp.to_table(kept, dialect=self.dialect))]
+        found = interpret(kept, columns, reading, self.fetch)
+        if rows is not None:
+            self._define_view(name, found.query(kept, columns, strict=True), temporary=True)
+        else:
+            self._run(f"DROP TABLE {kept}")
+            self._define_view(name, found.query(f"({fields})", columns, strict=False), temporary=False)
+        return found.misfits
 
     def source_files(self, path: str) -> list[Path]:
         return [Path(file) for file in find_files(path, self.fetch).paths]

@@ -15,13 +15,13 @@ from duckanon.policy import (
     QuasiIdentifier,
     Search,
     Sensitive,
-    Source,
     ValueThresholds,
 )
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.reader import Section, is_number, number, one_of, text, texts, whole
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.sensitive import read_sensitive
+from duckanon.policy.source import read_source
 
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
 LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
@@ -56,7 +56,7 @@ def parse_policy(content: str, folder: Path, file: str | None) -> Policy:
 
 def _policy(top: Section, folder: Path, file: str | None) -> Policy:
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
-    source = _source(top.section("source"), folder)
+    source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
     k = privacy.get("k", whole(1), 1, required="state the least class size: k = 5")
     suppression = privacy.get("suppression", _budget, 0)
@@ -144,19 +144,6 @@ def _one_role_each(policy: Policy, top: Section) -> None:
             top.fault(spelled[name], f"has two roles: {' and '.join(found)}", "give each column one role")
         elif len(found) > 1:
             top.fault(found[0], f"names '{spelled[name]}' twice")
-
-
-def _source(section: Section, folder: Path) -> Source:
-    given = [key for key in ("table", "query", "file") if key in section.data]
-    if len(given) != 1:
-        found = f"found {', '.join(given)}" if given else "found none"
-        section.faults.append(Fault("source", f"must have exactly one of table, query, file; {found}"))
-    table = section.get("table", text)
-    query = section.get("query", text)
-    file = section.get("file", text)
-    database = section.get("database", text)
-    section.finish()
-    return Source(table, query, str(folder / file) if file else None, folder / database if database else None)
 
 
 def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdentifier:
