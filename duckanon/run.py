@@ -238,13 +238,16 @@ class Run:
             people=people_told(census.people, audited.people),
             classes=audited.classes,
             constraints=audited.findings,
-            privacy=audited.privacy,
+            privacy=audited.told,
             utility=recoding.utility(),
             release={"kind": policy.release.kind, "to": policy.release.to},
             reasons=tuple(reasons),
             descriptions=recoding.described(),
             dry_run=dry_run,
-            more_warnings=(f"release.difference: {told_apart}",) if told_apart else (),
+            more_warnings=(
+                *(audited.linkable.warnings(policy.k, census.telling) if audited.linkable else ()),
+                *([f"release.difference: {told_apart}"] if told_apart else []),
+            ),
         )
 
     def infeasible(

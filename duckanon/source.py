@@ -61,6 +61,7 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
         "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
         "sensitive": [s.column for s in policy.sensitive],
         "columns.identifiers": list(policy.identifiers),
+        "columns.drop": list(policy.drop),
         "columns.keep": list(policy.keep),
         "columns.pseudonyms": list(_pseudonyms(policy)),
         "privacy.entity": [policy.entity] if policy.entity is not None else [],
@@ -73,14 +74,17 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
     ]
     named = {folded(name) for names in roles.values() for name in names}
     faults += [
-        Fault(c.name, "is a column of the source without a role", "list it under identifiers, keep or another role")
+        Fault(
+            c.name, "is a column of the source without a role", "list it under identifiers, drop, keep or another role"
+        )
         for c in columns
         if folded(c.name) not in named
     ]
     if faults:
         raise PolicyError(faults, policy.file)
     hashed = {folded(name) for name in _pseudonyms(policy)}
-    hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed
+    dropped = {folded(name) for name in policy.drop}
+    hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed | dropped
     entity = by_name[folded(policy.entity)] if policy.entity is not None else None
     compared = [c for c in columns if folded(c.name) not in hidden or c is entity]
     _comparable(policy, compared, relation, scratch.engine)
@@ -92,7 +96,7 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
             *(by_name[folded(name)] for name in policy.keep),
             *(Pseudonym(by_name[folded(name)].name, "VARCHAR", key) for name in _pseudonyms(policy)),
         ),
-        tuple(c for c in columns if folded(c.name) in hidden | hashed),
+        tuple(c for c in columns if folded(c.name) in (hidden | hashed) - dropped),
         entity,
         tuple(c.name for c in columns if folded(c.name) not in hidden),
     )

@@ -46,7 +46,7 @@ def value_table(
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
     ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
     if distinct == 0:
-        remedy = "list it under columns.identifiers to leave it out"
+        remedy = "list it under columns.drop to leave it out"
         raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
     if wanted.needs_levels and unlevelled:
         what = f"{unlevelled} of the {distinct} values of the data have no level"

@@ -193,6 +193,7 @@ class Policy:
     release: Release
     unmapped: str = "error"  # what becomes of a value that a hierarchy does not know: error | suppress | top
     pseudonyms: Pseudonyms | None = None
+    drop: tuple[str, ...] = ()  # not released, and no name of anybody
     entity: str | None = None  # the column that names the person of a row; None: every row is a person
     ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
     folder: Path = Path(".")

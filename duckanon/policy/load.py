@@ -80,6 +80,7 @@ def _policy(top: Section, folder: Path, file: str | None) -> Policy:
         release=read_release(top.section("release")),
         unmapped=unmapped,
         pseudonyms=read_pseudonyms(tuple(columns.get("pseudonyms", texts, [])), top.section("pseudonyms")),
+        drop=tuple(columns.get("drop", texts, [])),
         entity=entity,
         ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
@@ -134,6 +135,7 @@ def _one_role_each(policy: Policy, top: Section) -> None:
     named = [(q.column, "quasi_identifiers") for q in policy.quasi_identifiers]
     named += [(s.column, "sensitive") for s in policy.sensitive]
     named += [(c, "columns.identifiers") for c in policy.identifiers]
+    named += [(c, "columns.drop") for c in policy.drop]
     named += [(c, "columns.keep") for c in policy.keep]
     named += [(c, "columns.pseudonyms") for c in (policy.pseudonyms.columns if policy.pseudonyms else ())]
     for column, role in named:
