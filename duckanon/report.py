@@ -120,7 +120,7 @@ def _risk(result: Result) -> list[str]:
     linkable = privacy.get("linkable", {})
     if linkable.get("columns"):
         alone = f"{linkable['rows']:,} rows alone, smallest class {linkable['smallest']:,}"
-        lines.append(f"  with {', '.join(linkable['columns'])}, which are released as they are: {alone}")
+        lines.append(f"  with all that is released, by {', '.join(linkable['columns'])}: {alone}")
     return lines
 
 

@@ -50,7 +50,7 @@ def test_two_columns_identify_only_together(people: Folder, duckanon: Command) -
     assert "with a, b, released as they are" in warning
     assert f"{alone:,} rows (100%) are alone" in warning
     summary = duckanon("run", people.path / "policy.toml").out
-    assert f"with a, b, which are released as they are: {alone} rows alone, smallest class 1" in summary
+    assert f"with all that is released, by a, b: {alone} rows alone, smallest class 1" in summary
     assert "secret" not in warning + summary
     checked = duckanon("check", people.path / "policy.toml", "--release", "--json").json
     assert checked["privacy"]["linkable"] == linkable
