@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -45,6 +45,7 @@ class Census:
     drift: tuple[Drift, ...] = ()  # what the hierarchies do not know
     left_out: int = 0  # rows of the source that are not in the table: they are suppressed
     people: int | None = None  # of the source, where people are counted
+    telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
 
     @property
     def engine(self) -> Engine:
@@ -93,7 +94,8 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{drift}: {fate}" for drift in built.drift]
-    warnings += _telling_columns(source, table, rows, scratch.engine)
+    telling = _telling_columns(source, table, rows, scratch.engine)
+    warnings += telling.values()
     warnings += repeated_identifiers(source, scratch.engine)
     warnings += linked_by_pseudonym(source, table, [h.code(0) for h in built.hierarchies], scratch.engine)
     return Census(
@@ -107,6 +109,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
         drift=built.drift,
         left_out=rows - built.rows,
         people=people,
+        telling=tuple(telling),
     )
 
 
@@ -118,8 +121,9 @@ def _people(policy: Policy, tuples: exp.Table, engine: Engine) -> int | None:
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> Iterator[str]:
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
     """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
+    told = {}
     for place, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
             continue
@@ -128,7 +132,8 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: E
         ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             share = f"{alone / rows:.0%} of the rows are alone with their value"
-            yield f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
+            told[kept.name] = f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
+    return told
 
 
 def _tuples(source: BoundSource) -> exp.Query:

@@ -43,6 +43,8 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
             people = People(relation, qi, scratch, source.entity.name) if source.entity else None
         audited = audit_release(policy, relation, census, people, scratch)
         utility = _utility(policy, census, node, audited, relation, scratch)
+        # In the source itself everybody may be alone: that is why it is anonymized.
+        linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
     finally:
         scratch.clear()
     return Result(
@@ -55,10 +57,10 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         people=people_told(census.people, audited.people),
         classes=audited.classes,
         constraints=audited.findings,
-        privacy=audited.privacy,
+        privacy=audited.told,
         utility=utility,
         seconds={"check": round(time.perf_counter() - start, 4)},
-        warnings=census.warnings,
+        warnings=census.warnings + linked,
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine, Relation
+from duckanon.engine import Column, Engine, Reading, Relation
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
@@ -90,7 +90,7 @@ def measure(
     """Ask the macros all that they know of a table, view or file; by people, where `entity` names them."""
     scratch = Scratch(engine)
     try:
-        relation = _relation(source, scratch)
+        relation = _relation(source, sensitive, scratch)
         columns = engine.columns(relation.table)
         asked = _known(qi, "qi", columns)
         protected = _known(sensitive, "sensitive", columns)
@@ -103,15 +103,16 @@ def measure(
     return Metrics(source, tuple(asked), k, found)
 
 
-def _relation(source: str, scratch: Scratch) -> Relation:
+def _relation(source: str, sensitive: list[str], scratch: Scratch) -> Relation:
+    """The source; of a CSV file the sensitive columns as numbers where they all are, the others as texts."""
     found = scratch.engine.find(source)
     if found is not None:
         return found
     if not is_file(source):
         what = f"there is no table or view '{source}' in {scratch.engine.location}"
         raise PolicyError([Fault("SOURCE", what, scratch.engine.nearest(source))])
-    name = scratch.adopt("VIEW", "source")
-    scratch.engine.define_file(name, source, [], temporary=True)
+    rows, name = scratch.adopt("TABLE", "source_rows"), scratch.adopt("VIEW", "source")
+    scratch.engine.define_file(name, source, Reading(numbers=tuple(sensitive)), rows)
     return Relation((name.name,), "view")
 
 

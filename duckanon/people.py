@@ -84,9 +84,15 @@ def repeated_identifiers(source: BoundSource, engine: Engine) -> Iterator[str]:
     asked = exp.select(*names).from_(source.table).limit(literal(_MOST_ASKED))
     repeats = [sql(f"COUNT(i{place}) - COUNT(DISTINCT i{place})") for place in range(len(names))]
     (found,) = engine.fetch(exp.select(*repeats).from_(asked.subquery("asked")), "do identifiers repeat?")
-    for identifier, rows in zip(source.identifiers, found, strict=True):
-        if rows:
-            yield (
-                f"columns: {identifier.name} repeats: a person may have several rows, and every row is counted as a "
-                f'person; if it names people, set privacy.entity = "{identifier.name}"'
-            )
+    repeating = [c.name for c, rows in zip(source.identifiers, found, strict=True) if rows]
+    if not repeating:
+        return
+    (one, *others), listed = repeating, ", ".join(repeating)
+    repeat = f"{listed} repeat" if others else f"{one} repeats"
+    named = f'it names people, set privacy.entity = "{one}"'
+    if others:
+        named = "one of them names people, set privacy.entity to it"
+    yield (
+        f"columns: {repeat}: a person may have several rows, and every row is counted as a person; if {named}; "
+        "what names nobody goes under columns.drop"
+    )

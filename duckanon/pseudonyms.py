@@ -5,40 +5,60 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine
-from duckanon.engine.duckdb import DuckDB
-from duckanon.errors import EngineError, Fault, PolicyError
-from duckanon.expressions import sql, text_of
+from duckanon.engine import Column
+from duckanon.errors import Fault, PolicyError
+from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy
+from duckanon.scratch import Scratch
 
 _SHORTEST_KEY = 16  # bytes
 _BLOCK = 64  # bytes that SHA-256 takes in at a time
-_PADS = {"duckanon_inner_pad": 0x36, "duckanon_outer_pad": 0x5C}  # session variables, and HMAC's bytes for them
-_LOCKED = "there is no key for the pseudonyms in this session"
+_PADS = {"inner_pad": 0x36, "outer_pad": 0x5C}  # parameters of the statement, and HMAC's bytes for them
 
-# H(outer pad ‖ H(inner pad ‖ text)). Without the variables it is an error: there is no pseudonym without a key.
+# H(outer pad ‖ H(inner pad ‖ text)). The functions are DuckDB's own, by their full names: a macro of the warehouse may
+# be called sha256 or even ||, and would be handed the key.
 _HMAC = (
-    "CASE WHEN GETVARIABLE('duckanon_inner_pad') IS NULL OR GETVARIABLE('duckanon_outer_pad') IS NULL "
-    f"THEN ERROR('{_LOCKED}') ELSE "
-    "SHA256(CAST(GETVARIABLE('duckanon_outer_pad') AS BLOB) || UNHEX(SHA256("
-    "CAST(GETVARIABLE('duckanon_inner_pad') AS BLOB) || ENCODE(:text)))) END"
+    'system.main.sha256(system.main."||"(CAST(:outer_pad AS BLOB), system.main.unhex('
+    'system.main.sha256(system.main."||"(CAST(:inner_pad AS BLOB), system.main.encode(:text))))))'
 )
 
 
 @dataclass(frozen=True)
 class Pseudonym(Column):
-    """A column that is released as keyed hashes: texts, whatever type its values have."""
+    """A column that is released as keyed hashes: texts, whatever type its values have. Without a key, as where SQL is
+    only printed, none can be made."""
+
+    key: bytes | None = field(default=None, repr=False)
 
 
-def pseudonymized(kept: Column, value: exp.Expr) -> exp.Expr:
-    """A kept value as the release shows it: itself or, of a column of pseudonyms, its keyed hash; NULL stays NULL."""
-    return sql(_HMAC, text=text_of(value)) if isinstance(kept, Pseudonym) else value
+def pseudonymized(cells: exp.Query, keep: tuple[Column, ...], scratch: Scratch) -> exp.Query:
+    """The cells with keyed hashes in place of the values in columns of pseudonyms; NULL stays NULL.
+
+    They are made by one statement of ours, over tables of ours, whose bound parameters are all that holds the key: no
+    SQL of the source is ever evaluated beside it.
+    """
+    hashed = {f"k{place}" for place, kept in enumerate(keep) if isinstance(kept, Pseudonym)}
+    if not hashed:
+        return cells
+    shown = [_hashed(name) if name in hashed else column(name) for name in cells.named_selects]
+    query = exp.select(*shown).from_(cells.subquery("cells"))
+    keys = {kept.key for kept in keep if isinstance(kept, Pseudonym)}
+    (key,) = keys  # a policy has one
+    if key is None:
+        return query
+    return exp.select("*").from_(scratch.table("pseudonyms", query, "the pseudonyms", _pads(key)))
+
+
+def _hashed(name: str) -> exp.Expr:
+    return sql(_HMAC, text=text_of(column(name))).as_(name)
+
+
+def _pads(key: bytes) -> dict[str, bytes]:
+    return {name: bytes(byte ^ pad for byte in key.ljust(_BLOCK, b"\0")) for name, pad in _PADS.items()}
 
 
 def policy_key(policy: Policy) -> bytes | None:
@@ -55,25 +75,3 @@ def policy_key(policy: Policy) -> bytes | None:
         remedy = "make a key with `openssl rand -hex 32` and keep it"
         raise PolicyError([Fault("pseudonyms.key_env", f"the variable {variable} {what}", remedy)], policy.file)
     return hmac.digest(key, policy.name.encode(), hashlib.sha256)
-
-
-@contextmanager
-def keyed(policy: Policy, engine: Engine) -> Iterator[None]:
-    """A session that can make this policy's pseudonyms. The key reaches it as a bound parameter, and leaves with it.
-
-    Begins before any transaction and ends after it: within one that has failed, nothing can be taken back.
-    """
-    key = policy_key(policy)
-    if key is None:
-        yield
-        return
-    if not isinstance(engine, DuckDB):
-        raise EngineError("pseudonyms are made by DuckDB only")
-    try:
-        for variable, pad in _PADS.items():
-            padded = bytes(byte ^ pad for byte in key.ljust(_BLOCK, b"\0"))
-            engine.connection.execute(f"SET VARIABLE {variable} = ?", [padded])
-        yield
-    finally:
-        for variable in _PADS:
-            engine.connection.execute(f"RESET VARIABLE {variable}")

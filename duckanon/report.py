@@ -122,6 +122,10 @@ def _risk(result: Result) -> list[str]:
         homogeneous = figures.get("homogeneous_rows")
         who = "people" if result.people else "rows"
         lines.append(f"  {column}: {homogeneous:,} {who} in classes of one value, t {_number(figures.get('t'))}")
+    linkable = privacy.get("linkable", {})
+    if linkable.get("columns"):
+        alone = f"{linkable['rows']:,} rows alone, smallest class {linkable['smallest']:,}"
+        lines.append(f"  with all that is released, by {', '.join(linkable['columns'])}: {alone}")
     return lines
 
 

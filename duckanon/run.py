@@ -21,7 +21,7 @@ from duckanon.log import Watch
 from duckanon.measure import Measurer
 from duckanon.people import people_told
 from duckanon.policy import Policy
-from duckanon.pseudonyms import keyed
+from duckanon.pseudonyms import policy_key
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release import Labels, as_they_are
@@ -88,6 +88,7 @@ class Run:
     book: Book
     watch: Watch
     incremental: bool = False
+    key: bytes | None = field(default=None, repr=False)  # of the pseudonyms, if there are any
     mark: str = ""
     stands: bool = False  # whether a release of this policy is in the place
     previous: Previous = field(default_factory=Previous)
@@ -105,7 +106,8 @@ class Run:
         try:
             self.previous = self.look_back(before)
             standing = self.target.standing() if if_changed and self.stands else None
-            with keyed(self.policy, self.engine), self.engine.transaction():
+            self.key = policy_key(self.policy)
+            with self.engine.transaction():
                 result = self.execute(dry_run, standing)
                 self.scratch.clear()
                 if result.status != "released":
@@ -132,7 +134,7 @@ class Run:
     def execute(self, dry_run: bool, standing: str | None) -> Result:
         policy = self.policy
         with self.timed("source", f"reading {policy.name}"):
-            source = bind_source(policy, self.scratch)
+            source = bind_source(policy, self.scratch, self.key)
             self.target.must_not_be(source)
             self.book.take(source.relation, self.engine)
         if unchanged := self.book.unchanged(standing):
@@ -247,13 +249,16 @@ class Run:
             people=people_told(census.people, audited.people),
             classes=audited.classes,
             constraints=audited.findings,
-            privacy=audited.privacy,
+            privacy=audited.told,
             utility=recoding.utility(),
             release={"kind": policy.release.kind, "to": policy.release.to},
             reasons=tuple(reasons),
             descriptions=recoding.described(),
             dry_run=dry_run,
-            more_warnings=told_apart,
+            more_warnings=(
+                *(audited.linkable.warnings(policy.k, census.telling) if audited.linkable else ()),
+                *told_apart,
+            ),
         )
 
     def infeasible(

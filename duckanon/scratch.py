@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -21,9 +22,9 @@ class Scratch:
     def name(self, thing: str) -> exp.Table:
         return table(f"{self.prefix}_{thing}")
 
-    def table(self, thing: str, query: exp.Query, note: str) -> exp.Table:
-        """Keep the rows of a query for the length of the run."""
-        return self._create("TABLE", thing, query, note)
+    def table(self, thing: str, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None) -> exp.Table:
+        """Keep the rows of a query for the length of the run. `bound`: parameters that no text may hold."""
+        return self._create("TABLE", thing, query, note, bound)
 
     def dictionary(self, thing: str, query: exp.Query) -> exp.Table:
         """Keep a table (code, label) with its labels in the engine's own form of a dictionary, if it has one."""
@@ -37,9 +38,11 @@ class Scratch:
     def view(self, thing: str, query: exp.Query, note: str) -> exp.Table:
         return self._create("VIEW", thing, query, note)
 
-    def _create(self, kind: str, thing: str, query: exp.Query, note: str) -> exp.Table:
+    def _create(
+        self, kind: str, thing: str, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
+    ) -> exp.Table:
         name = self.adopt(kind, thing)
-        self.engine.execute(create(kind, name, query, temporary=True), note)
+        self.engine.execute(create(kind, name, query, temporary=True), note, bound)
         return name
 
     def adopt(self, kind: str, thing: str) -> exp.Table:

@@ -15,6 +15,7 @@ from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.portable import DIALECTS
+from duckanon.pseudonyms import Pseudonym
 from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
@@ -108,10 +109,12 @@ def _local_statements(
 def _release_statements(
     recoding: Recoding, source: BoundSource, scratch: Scratch, start: int
 ) -> list[tuple[str, Statement]]:
-    """All that was traced since `start`, and the release as rows and as a view."""
+    """All that was traced since `start`, and the release as rows and, unless it has pseudonyms, as a view."""
     trace = scratch.engine.trace
     rows = recoding.query(source, as_they_are)
     statements = [*trace[start:], ("the released rows, from the census", rows)]
+    if any(isinstance(kept, Pseudonym) for kept in source.keep):
+        return statements
     start = len(trace)
     guarded = recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
     return [*statements, *trace[start:], ("the view over the source, guarding itself", guarded)]

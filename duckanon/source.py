@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine, Relation
+from duckanon.engine import Column, Engine, Reading, Relation
 from duckanon.engine.names import folded, quoted
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import any_of, column, sql
-from duckanon.policy import MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
+from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.pseudonyms import Pseudonym
 from duckanon.scratch import Scratch
 
@@ -45,8 +44,9 @@ class BoundSource:
         return self.relation.table
 
 
-def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
-    """Find the source and check that every column has a role and every role a column."""
+def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> BoundSource:
+    """Find the source and check that every column has a role and every role a column. `key`: of the pseudonyms, where
+    some are to be made."""
     relation = define_source(policy, scratch)
     columns = scratch.engine.columns(relation.table)
     by_name = {folded(c.name): c for c in columns}
@@ -54,6 +54,7 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
         "sensitive": [s.column for s in policy.sensitive],
         "columns.identifiers": list(policy.identifiers),
+        "columns.drop": list(policy.drop),
         "columns.keep": list(policy.keep),
         "columns.pseudonyms": list(_pseudonyms(policy)),
         "privacy.entity": [policy.entity] if policy.entity is not None else [],
@@ -66,14 +67,17 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
     ]
     named = {folded(name) for names in roles.values() for name in names}
     faults += [
-        Fault(c.name, "is a column of the source without a role", "list it under identifiers, keep or another role")
+        Fault(
+            c.name, "is a column of the source without a role", "list it under identifiers, drop, keep or another role"
+        )
         for c in columns
         if folded(c.name) not in named
     ]
     if faults:
         raise PolicyError(faults, policy.file)
     hashed = {folded(name) for name in _pseudonyms(policy)}
-    hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed
+    dropped = {folded(name) for name in policy.drop}
+    hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed | dropped
     entity = by_name[folded(policy.entity)] if policy.entity is not None else None
     compared = [c for c in columns if folded(c.name) not in hidden or c is entity]
     _comparable(policy, compared, relation, scratch.engine)
@@ -83,9 +87,9 @@ def bind_source(policy: Policy, scratch: Scratch) -> BoundSource:
         tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
         (
             *(by_name[folded(name)] for name in policy.keep),
-            *(Pseudonym(by_name[folded(name)].name, "VARCHAR") for name in _pseudonyms(policy)),
+            *(Pseudonym(by_name[folded(name)].name, "VARCHAR", key) for name in _pseudonyms(policy)),
         ),
-        tuple(c for c in columns if folded(c.name) in hidden | hashed),
+        tuple(c for c in columns if folded(c.name) in (hidden | hashed) - dropped),
         entity,
         tuple(c.name for c in columns if folded(c.name) not in hidden),
     )
@@ -140,23 +144,63 @@ def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None
             what = f"there is no table or view '{source.table}' in {engine.location}"
             raise PolicyError([Fault("source.table", what, engine.nearest(source.table))], policy.file)
         return relation
+    rows = scratch.adopt("TABLE", "source_rows") if persistent is None else None
     name = persistent if persistent is not None else scratch.adopt("VIEW", "source")
     if source.query is not None:
         engine.define_query(name, source.query, temporary=persistent is None)
     else:
         assert source.file is not None
-        engine.define_file(name, source.file, list(_read_as_text(policy)), temporary=persistent is None)
+        misfits = engine.define_file(name, source.file, reading_of(policy), rows)
+        _must_be_written_so(policy, misfits, engine.columns(name))
     return Relation(tuple(part.name for part in name.parts), "view")
 
 
-def _read_as_text(policy: Policy) -> Iterable[str]:
-    """Columns whose hierarchy works on text, and what names people: a CSV reader must not take the zero off 02139."""
-    yield from _pseudonyms(policy)
-    if policy.entity is not None:
-        yield policy.entity
-    for quasi_identifier in policy.quasi_identifiers:
-        if isinstance(quasi_identifier.hierarchy, (Mask, MappingFile, MappingTable)):
-            yield quasi_identifier.column
+def reading_of(policy: Policy) -> Reading:
+    """Which columns of a file a rule of the policy interprets. What it does not, a CSV file gives as it is written."""
+    kinds = [(q.column, q.hierarchy) for q in policy.quasi_identifiers]
+    listed = [column for column, hierarchy in kinds if isinstance(hierarchy, (Mask, MappingFile, MappingTable))]
+    ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, Intervals)]
+    dated = [column for column, hierarchy in kinds if isinstance(hierarchy, Dates)]
+    measured = [s.column for s in policy.sensitive if s.t is not None or s.proximity is not None]
+    return Reading(
+        texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
+        numbers=(*ranged, *measured),
+        dates=(*ranged, *dated),
+        csv=policy.source.csv,
+    )
+
+
+def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[Column]) -> None:
+    """A CSV file's columns as the rules need them; that a number is not told says how many fields are none."""
+    fields = {folded(name): f"{count:,} field{'s' if count > 1 else ''}" for name, count in misfits.items()}
+    known = {folded(c.name) for c in columns}
+    remedy = "clean the file, or list what stands for no value under source.csv.null"
+    faults = [
+        Fault(f"source.csv.types: {name}", "there is no such column in the source", _nearest(name, columns))
+        for name in policy.source.csv.types
+        if folded(name) not in known
+    ]
+    typed = {folded(name): type_ for name, type_ in policy.source.csv.types.items()}
+    faults += [
+        Fault(f"source.csv.types.{name}", f"{fields[folded(name)]} of the column cannot be read as {type_}", remedy)
+        for name, type_ in policy.source.csv.types.items()
+        if folded(name) in fields
+    ]
+    dateformat = policy.source.csv.dateformat
+    for q in policy.quasi_identifiers:
+        if folded(q.column) not in fields or folded(q.column) in typed:
+            continue
+        where, said = f"quasi_identifiers.{q.column}.hierarchy", f"in {fields[folded(q.column)]} of the file"
+        if isinstance(q.hierarchy, Intervals):
+            faults.append(Fault(where, f"intervals need numbers or dates, and there is something else {said}", remedy))
+        elif isinstance(q.hierarchy, Dates) and dateformat is not None:
+            faults.append(Fault(where, f"there is no date as source.csv.dateformat says {said}", remedy))
+    for s in policy.sensitive:
+        if s.proximity is not None and folded(s.column) in fields and folded(s.column) not in typed:
+            said = f"needs numbers, and there is something else in {fields[folded(s.column)]} of the file"
+            faults.append(Fault(f"sensitive.{s.column}.proximity", said, remedy))
+    if faults:
+        raise PolicyError(faults, policy.file)
 
 
 def _pseudonyms(policy: Policy) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column
+from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, PolicyError
 from duckanon.expressions import case_of, column, literal, sql, text_of
 from duckanon.policy import Sensitive
@@ -46,14 +47,15 @@ def value_table(
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
     ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
     if distinct == 0:
-        remedy = "list it under columns.identifiers to leave it out"
+        remedy = "list it under columns.drop to leave it out"
         raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
     if wanted.needs_levels and unlevelled:
         what = f"{unlevelled} of the {distinct} values of the data have no level"
         if wanted.publish == "level":
             what = "some values of the data have no level"
         raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
-    warnings = _absent(wanted, table, scratch) if wanted.publish == "value" else ()
+    found = list(_mentioned(wanted, table, engine)) if wanted.publish == "value" else []
+    warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
 
 
@@ -88,20 +90,60 @@ def level_of(wanted: Sensitive) -> exp.Expr:
     return case_of(text_of(column("value")), levels, exp.cast(exp.null(), "INTEGER"))
 
 
-def _absent(wanted: Sensitive, table: exp.Table, scratch: Scratch) -> tuple[str, ...]:
-    """Values that the policy names and the data does not have: worth a word, since a threshold may be misspelled."""
-    mentioned = [(f"values.{value}", value) for value in wanted.values]
-    mentioned += [(f"levels.{level}", value) for level, texts in wanted.levels.items() for value in texts]
-    if not mentioned:
-        return ()
+@dataclass(frozen=True)
+class _Mentioned:
+    """A value that the policy names, and what the data has of it."""
+
+    where: str
+    value: str
+    present: bool
+    alike: int  # values that look like it and that the policy does not name there
+    rows: int  # of these
+
+    def warnings(self, who: str) -> Iterator[str]:
+        """Never a value as the data spells it: the policy does not name that one."""
+        others = "1 other value" if self.alike == 1 else f"{self.alike} other values"
+        looks = f"{others} ({self.rows:,} {who}) look{'s' if self.alike == 1 else ''} like it"
+        if not self.present:
+            meant = f", but {looks}: spell it as the data does" if self.alike else ""
+            yield f"{self.where}: the data has no value '{self.value}'{meant}"
+        elif self.alike:
+            yield f"{self.where}: {looks}, but for case, spaces or signs that nobody sees, without its thresholds"
+
+
+def _mentioned(wanted: Sensitive, table: exp.Table, engine: Engine) -> Iterator[_Mentioned]:
+    """What the policy names under `values` and `levels`: it may be misspelled, or the data spell it in several ways."""
+    for value, (present, alike, rows) in _spellings(list(wanted.values), table, engine).items():
+        yield _Mentioned(f"sensitive.{wanted.column}.values.{value}", value, bool(present), alike, rows)
+    for value, (present, alike, rows) in _spellings(list(wanted.level_of), table, engine).items():
+        if not present:  # what has no level where one is needed is an error
+            where = f"sensitive.{wanted.column}.levels.{wanted.level_of[value]}"
+            yield _Mentioned(where, value, False, alike, rows)
+
+
+def _spellings(named: list[str], table: exp.Table, engine: Engine) -> dict[str, tuple[int, int, int]]:
+    """Of each text, how often it is a value of the table, how many others look like it, and the rows of these."""
+    if not named:
+        return {}
+    texts = exp.values([(literal(text),) for text in named], alias="m", columns=["named"])
+    spelled, found = column("named", "m"), column("text", "t")
+    other = exp.not_(found.isin(*map(literal, named)))
+    query = exp.select(
+        spelled,
+        sql("COUNT(CASE WHEN :found = :spelled THEN 1 END)", found=found, spelled=spelled),
+        sql("COUNT(CASE WHEN :other THEN 1 END)", other=other),
+        sql("CAST(COALESCE(SUM(CASE WHEN :other THEN t.rows END), 0) AS BIGINT)", other=other),
+    )
     text = text_of(column("value"))
-    names = [literal(value.lower()) for _, value in mentioned]
-    alike = exp.select(text.as_("text")).from_(table).where(exp.Lower(this=text).isin(*names))
-    present = {row[0] for row in scratch.engine.fetch(alike)}
-    spelled = {value.lower(): value for value in present}
-    warnings = []
-    for where, value in mentioned:
-        if value not in present:
-            meant = f"; did you mean '{spelled[value.lower()]}'?" if value.lower() in spelled else ""
-            warnings.append(f"sensitive.{wanted.column}.{where}: the data has no value '{value}'{meant}")
-    return tuple(warnings)
+    values = exp.select(text.as_("text"), _look(text).as_("look"), "rows").from_(table).subquery("t")
+    query = query.from_(texts).join(values, on=sql("t.look = :look", look=_look(spelled)), join_type="left")
+    counts = {row[0]: row[1:] for row in engine.fetch(query.group_by(spelled), "what looks like the named values")}
+    return {text: counts[text] for text in named}
+
+
+def _look(text: exp.Expr) -> exp.Expr:
+    """A text without what the eye does not tell: case, kinds and numbers of spaces, signs of no width, and whether an
+    accent is a sign of its own."""
+    seen = sql("REGEXP_REPLACE(NFC_NORMALIZE(:text), :hidden, '', 'g')", text=text, hidden=literal(r"\p{Cf}"))
+    spaced = sql("REGEXP_REPLACE(:seen, :spaces, ' ', 'g')", seen=seen, spaces=literal(r"[\s\p{Z}]+"))
+    return sql("NFC_NORMALIZE(LOWER(TRIM(:spaced)))", spaced=spaced)

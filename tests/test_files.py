@@ -14,6 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from duckanon.engine import Reading
 from duckanon.engine.duckdb import DuckDB
 from duckanon.errors import EngineError
 from duckanon.expressions import table
@@ -447,14 +448,14 @@ def test_partition_columns_are_the_folders_right_above_the_files(folder: Folder)
         f"COPY t TO '{place}' (FORMAT parquet, PARTITION_BY (\"a b\", zip, day), OVERWRITE_OR_IGNORE)",
     )
     with DuckDB.open(None, writable=False) as engine:
-        engine.define_file(table("s"), str(place), [], temporary=True)
+        engine.define_file(table("s"), str(place), Reading(), table("rows"))
         assert {c.name: c.type for c in engine.columns(table("s"))} == {
             "v": "BIGINT",
             "a b": "BIGINT",
             "zip": "VARCHAR",
             "day": "DATE",
         }
-        engine.define_file(table("s"), str(place), ["A B"], temporary=True)
+        engine.define_file(table("s"), str(place), Reading(texts=("A B",)), table("rows"))
         assert {c.type for c in engine.columns(table("s")) if c.name == "a b"} == {"VARCHAR"}
         assert engine.fetch('SELECT "a b", zip, v FROM s ORDER BY v') == [
             ("0", "00", 0),

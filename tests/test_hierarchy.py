@@ -179,3 +179,30 @@ def test_intervals_of_days_stay_in_the_calendar() -> None:
         """
         with pytest.raises(HierarchyError, match="100,000,000 days wide at most"):
             duckanon.run(Policy.parse(policy), db)
+
+
+@pytest.mark.parametrize("sign", ["\x01", "\\N", "NULL", "\x00"])
+def test_no_cell_of_a_file_becomes_null(sign: str, people: Folder, duckanon: Command) -> None:
+    """It would switch off the check for values that the hierarchy does not map."""
+    (people.path / "sex.csv").write_text(f"level_0,level_1\nF,*\n{sign},*\n", encoding="utf-8")
+    policy = PEOPLE.replace("[quasi_identifiers.sex]", '[quasi_identifiers.sex]\nhierarchy = "sex.csv"')
+    told = duckanon("run", people.policy(policy))
+    assert told.code == 2
+    assert "quasi_identifiers.sex.hierarchy: does not map 1 value of the source (100 rows)" in told.err
+    people.sql(
+        "UPDATE people SET sex = " + f"CASE sex WHEN 'F' THEN 'F' ELSE '{sign}' END".replace("\x00", "' || chr(0) || '")
+    )
+    assert duckanon("run", people.policy(policy)).code == 0
+
+
+def test_a_listing_with_a_null_knows_nothing_more() -> None:
+    from sqlglot import exp
+
+    from duckanon.expressions import literal
+    from duckanon.hierarchy.listed import not_listed
+
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE listing AS SELECT unnest(['a', NULL]) AS level_0")
+        for value, unknown in (("a", False), ("b", True)):
+            asked = exp.select(not_listed(literal(value), exp.to_table("listing")))
+            assert connection.execute(asked.sql("duckdb")).fetchall() == [(unknown,)]

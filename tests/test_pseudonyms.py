@@ -10,7 +10,6 @@ from pathlib import Path
 import duckdb
 import pytest
 
-import duckanon as api
 from duckanon import EngineError, Policy
 from tests.conftest import PEOPLE, Command, Folder
 
@@ -154,42 +153,120 @@ def test_the_key_is_written_nowhere(patients: Folder, duckanon: Command) -> None
     policy = patients.policy(POLICY)
     told = [duckanon(*line) for line in (("run", policy, "--json"), ("sql", policy), ("check", policy, "--release"))]
     said = "".join(t.out + t.err for t in told)
-    policy_key = hmac.new(KEY.encode(), b"people", hashlib.sha256).digest()
-    pads = [bytes(byte ^ pad for byte in policy_key) for pad in (0x36, 0x5C)]
-    secrets = [KEY.encode(), policy_key, *pads]
     written = said.encode() + b"".join(file.read_bytes() for file in patients.path.iterdir() if file.is_file())
-    for secret in secrets:
+    for secret in secrets_of():
         assert secret not in written
         assert secret.hex().encode() not in written.lower()
-    assert "duckanon_inner_pad" in said
+    assert "$inner_pad" in said
 
 
-def test_the_session_forgets_the_key(patients: Folder) -> None:
-    policy = Policy.load(patients.policy(POLICY.replace('database = "warehouse.duckdb"', "")))
-    impossible = Policy.parse(POLICY.replace("l = 2", "l = 99"))
-    refused = Policy.parse(POLICY.replace('table = "people"', 'query = "SELECT *, error(name) AS e FROM people"'))
+def secrets_of(key: str = KEY, policy: str = "people") -> list[bytes]:
+    """The key, the policy's own key, and what HMAC makes of that."""
+    policy_key = hmac.new(key.encode(), policy.encode(), hashlib.sha256).digest()
+    return [key.encode(), policy_key, *(bytes(byte ^ pad for byte in policy_key) for pad in (0x36, 0x5C))]
+
+
+def holds_a_secret(written: str) -> bool:
+    """Whether a text holds any of them: plain, in hexadecimal digits, or as DuckDB writes a BLOB."""
+    folded = written.lower().replace("\\\\", "\\")
+    spelled = [spelling for secret in secrets_of() for spelling in (secret.hex(), repr(secret)[2:-1].lower())]
+    with duckdb.connect() as connection:
+        blobs = [connection.execute("SELECT ?::BLOB::VARCHAR", [secret]).fetchall()[0][0] for secret in secrets_of()]
+    return any(spelling in folded for spelling in [*spelled, *(blob.lower() for blob in blobs)])
+
+
+SPIES = {
+    "the old variables": "hex(getvariable('duckanon_inner_pad')::BLOB)",
+    "all variables": "(SELECT string_agg(v::VARCHAR, ' ') FROM duckdb_variables() AS v)",
+    "all settings": "(SELECT string_agg(s::VARCHAR, ' ') FROM duckdb_settings() AS s)",
+    "prepared statements": "(SELECT string_agg(p::VARCHAR, ' ') FROM duckdb_prepared_statements() AS p)",
+    "temporary files": "(SELECT string_agg(t::VARCHAR, ' ') FROM duckdb_temporary_files() AS t)",
+}
+
+
+@pytest.mark.parametrize("spy", SPIES.values(), ids=SPIES)
+@pytest.mark.parametrize("source", ["view", "query"])
+def test_the_source_cannot_see_the_key(spy: str, source: str, patients: Folder, duckanon: Command) -> None:
+    patients.sql(f"CREATE VIEW spied AS SELECT *, coalesce({spy}, 'nothing') AS note FROM people")
+    text = POLICY.replace('identifiers = ["name"]', 'identifiers = ["name"]\nkeep = ["note"]')
+    if source == "view":
+        text = text.replace('table = "people"', 'table = "spied"')
+    else:
+        query = f"SELECT *, coalesce({spy}, 'nothing') AS note FROM people"
+        text = text.replace('table = "people"', f'query = """{query}"""')
+    assert released(patients, duckanon, text) <= {pseudonym(i * 1001) for i in range(200)}
+    notes = patients.sql("SELECT DISTINCT note FROM people_anonymous")
+    assert not holds_a_secret(str(notes))
+    if "variable" in spy:
+        assert notes == [("nothing",)]
+        told = duckanon("run", patients.policy(text), "--incremental")
+        assert told.code == 0, told.err
+        assert patients.sql("SELECT DISTINCT note FROM people_anonymous") == [("nothing",)]
+
+
+def test_macros_of_the_warehouse_are_not_handed_the_key(patients: Folder, duckanon: Command) -> None:
+    """A macro may bear the name of a function or operator, and would stand in its place."""
+    patients.sql(
+        "CREATE MACRO sha256(x) AS hex(x)",
+        "CREATE MACRO encode(x) AS CAST('' AS BLOB)",
+        "CREATE MACRO unhex(x) AS CAST('' AS BLOB)",
+        "CREATE SCHEMA system",
+    )
+    assert released(patients, duckanon) <= {pseudonym(i * 1001) for i in range(200)}
+    patients.sql("DROP TABLE people_anonymous", 'CREATE MACRO "||"(a, b) AS hex(a)')
+    flat = "\n".join(line for line in POLICY.splitlines() if not line.startswith("hierarchy"))  # labels are joined, too
+    assert released(patients, duckanon, flat) <= {pseudonym(i * 1001) for i in range(200)}
+
+
+def test_profiles_logs_and_traces_do_not_hold_the_key(patients: Folder) -> None:
+    from duckanon.engine.duckdb import DuckDB
+
+    policy = Policy.parse(POLICY.replace('database = "warehouse.duckdb"', ""))
+    profile = patients.path / "profile.json"
     with duckdb.connect(str(patients.database)) as connection:
-        api.run(policy, connection)
-        assert api.run(impossible, connection, replace=True).status == "infeasible"
-        with pytest.raises(api.DuckanonError):
-            api.run(refused, connection, replace=True)
-        assert connection.execute("SELECT * FROM duckdb_variables()").fetchall() == []
+        connection.execute("CALL enable_logging(level = 'trace')")
+        connection.execute("SET enable_profiling = 'json'")
+        connection.execute(f"SET profiling_output = '{profile}'")
+        profiles: list[str] = []
+        engine = DuckDB.wrap(connection)
+        run = engine._run
+
+        def profiled(*given: object, **named: object) -> object:
+            answer = run(*given, **named)  # type: ignore[arg-type]
+            profiles.append(profile.read_text() if profile.exists() else "")
+            return answer
+
+        engine._run = profiled  # type: ignore[method-assign, assignment]
+        from duckanon.run import run as run_policy
+
+        assert run_policy(policy, engine).status == "released"
+        connection.execute("PRAGMA disable_profiling")
+        logs = str(connection.execute("SELECT message FROM duckdb_logs()").fetchall())
+        traced = str([str(statement) for _, statement in engine.trace])
+        variables = connection.execute("SELECT * FROM duckdb_variables()").fetchall()
+    assert "inner_pad" in logs  # the statement was logged, its parameters were not
+    assert any("pseudonyms" in text for text in profiles)
+    assert not any(map(holds_a_secret, (logs, traced, *profiles)))
+    assert variables == []
 
 
-def test_no_pseudonym_without_a_key_in_the_session() -> None:
+def test_no_pseudonym_without_a_key() -> None:
     from sqlglot import exp
 
     from duckanon.engine import Column
     from duckanon.engine.duckdb import DuckDB
-    from duckanon.expressions import column
     from duckanon.pseudonyms import Pseudonym, pseudonymized
+    from duckanon.scratch import Scratch
 
-    made = exp.select(pseudonymized(Pseudonym("id", "VARCHAR"), column("id"))).from_("ids")
+    cells = exp.select("k0").from_("ids")
     with duckdb.connect() as connection:
-        connection.execute("CREATE TABLE ids AS SELECT 1 AS id")
+        connection.execute("CREATE TABLE ids AS SELECT 1 AS k0")
+        engine = DuckDB.wrap(connection)
+        scratch = Scratch(engine)
         with pytest.raises(EngineError):
-            DuckDB.wrap(connection).fetch(made)
-    assert pseudonymized(Column("id", "VARCHAR"), column("id")) == column("id")
+            engine.fetch(pseudonymized(cells, (Pseudonym("id", "VARCHAR"),), scratch))
+        assert pseudonymized(cells, (Column("id", "VARCHAR"),), scratch) == cells
+    assert "secret" not in repr(Pseudonym("id", "VARCHAR", b"secret"))
 
 
 def test_a_view_cannot_hold_a_key(patients: Folder, duckanon: Command) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ from sqlglot import exp
 
 from duckanon.engine.names import quoted
 from duckanon.expressions import table
-from duckanon.policy import Release
+from duckanon.policy import CsvOptions, Release
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,16 @@ class Relation:
         return table(*self.parts)
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How the columns of a file are read that no catalog gives a type: names in any case."""
+
+    texts: tuple[str, ...] = ()  # folders' names say them as they are written, so that 02139 keeps its zero
+    numbers: tuple[str, ...] = ()  # of a CSV file: a rule needs them as numbers, if they are all written as such
+    dates: tuple[str, ...] = ()  # likewise
+    csv: CsvOptions = field(default_factory=CsvOptions)
+
+
 class Engine(Protocol):
     """One connection to one warehouse. Nothing else in the package holds a connection."""
 
@@ -47,7 +58,7 @@ class Engine(Protocol):
     persistent: bool  # whether a table made here outlives the process
     trace: list[tuple[str, exp.Expr | str]]  # what was executed, with a note on its purpose
 
-    def execute(self, statement: exp.Expr, note: str = "") -> None: ...
+    def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None: ...
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]: ...
     def columns(self, relation: exp.Table) -> list[Column]: ...
     def is_number(self, column: Column) -> bool: ...
@@ -57,7 +68,7 @@ class Engine(Protocol):
     def relations(self, schema: str) -> list[Relation]: ...
     def target(self, spelled: str) -> Relation: ...
     def define_query(self, name: exp.Table, query: str, temporary: bool) -> None: ...
-    def define_file(self, name: exp.Table, path: str, texts: list[str], temporary: bool) -> None: ...
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> dict[str, int]: ...
     def source_files(self, path: str) -> list[Path]: ...
     def source_patterns(self, path: str) -> list[str]: ...
     def database_files(self) -> list[Path]: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
@@ -12,17 +12,19 @@ import duckdb
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine import Column, Relation
+from duckanon.engine import Column, Reading, Relation
 from duckanon.engine.catalog import CATALOG, nearest, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text
 from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
-from duckanon.engine.source_files import find_files, must_agree, patterns_of, reading
+from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, texts
+from duckanon.engine.source_files import SourceFiles, find_files, must_agree, patterns_of
 from duckanon.engine.spill import Spill
 from duckanon.errors import EngineError
-from duckanon.policy import Release
+from duckanon.expressions import table
+from duckanon.policy import CsvOptions, Release
 
 _NUMBERS = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
@@ -30,8 +32,6 @@ _NUMBERS = (
     *("DECIMAL", "FLOAT", "DOUBLE"),
 )
 _LONGEST_DICTIONARY = 10_000  # labels
-# Texts that no mapping file holds: every cell is a value, the empty one too.
-_NO_NULL = "\x01"
 
 
 class DuckDB:
@@ -82,19 +82,22 @@ class DuckDB:
 
     # -- asking -----------------------------------------------------------------------------------
 
-    def execute(self, statement: exp.Expr, note: str = "") -> None:
-        self._run(statement, note)
+    def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
+        """`bound`: the values of the statement's parameters; they reach the database beside its text."""
+        self._run(statement, note, bound)
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         with translated(query):
             return self._run(query, note).fetchall()
 
-    def _run(self, statement: exp.Expr | str, note: str = "") -> duckdb.DuckDBPyConnection:
+    def _run(
+        self, statement: exp.Expr | str, note: str = "", bound: Mapping[str, bytes] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         if note:
             self.trace.append((note, statement))
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
         with translated(text):
-            return self.connection.execute(text)
+            return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
         """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
@@ -210,14 +213,42 @@ class DuckDB:
             raise EngineError("source.query: must not have parameters")
         self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
 
-    def define_file(self, name: exp.Table, path: str, texts: list[str], temporary: bool) -> None:
-        """A view over files. `texts`: columns to be read as they are written, so that 02139 keeps its zero."""
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> dict[str, int]:
+        """A view over files; temporary if it may keep the `rows` of CSV files in a temporary table, which is read once.
+
+        Says of the columns of a CSV file that are not written as a rule needs them, how many fields are not.
+        """
         files = find_files(path, self.fetch)
         with explained(f"source.file: {path}"):
+            if files.reader == "read_csv":
+                return self._define_csv(name, files, reading, rows)
+            if reading.csv != CsvOptions():
+                raise EngineError("source.csv: is for CSV files only")
             must_agree(files, self.fetch)
-            self._define_view(name, reading(files, texts), temporary)
-            if files.reader == "read_csv" and texts:
-                self._define_view(name, reading(files, texts, [c.name for c in self.columns(name)]), temporary)
+            self._define_view(name, files.reading(reading.texts), rows is not None)
+        return {}
+
+    def _define_csv(
+        self, name: exp.Table, files: SourceFiles, reading: Reading, rows: exp.Table | None
+    ) -> dict[str, int]:
+        kept = (rows or table(f"{name.name} {secrets.token_hex(4)}")).sql(self.dialect, identify=True)
+        try:
+            said = dialect(files, reading.csv, self.fetch)
+            columns = must_agree(files, self.fetch, lambda path: csv_columns(path, said, self.fetch))
+            fields = texts(files, said, columns)
+            self._run(f"CREATE TEMP TABLE {kept} AS {fields}", "the source, every field a text")
+        except EngineError as error:
+            if error.sql is None:
+                raise EngineError(f"source.file: {files.named}: {error}") from error
+            raise EngineError(f"source.file: {files.named}: {csv_fault(error)}") from error.__cause__
+        columns = [c.name for c in self.columns(exp.to_table(kept, dialect=self.dialect))]
+        found = interpret(kept, columns, reading, self.fetch)
+        if rows is not None:
+            self._define_view(name, found.query(kept, columns, strict=True), temporary=True)
+        else:
+            self._run(f"DROP TABLE {kept}")
+            self._define_view(name, found.query(f"({fields})", columns, strict=False), temporary=False)
+        return found.misfits
 
     def source_files(self, path: str) -> list[Path]:
         return [Path(file) for file in find_files(path, self.fetch).paths]
@@ -235,10 +266,12 @@ class DuckDB:
         self._run(f"CREATE OR REPLACE {'TEMP ' if temporary else ''}VIEW {view} AS {query}", "the source")
 
     def define_mapping(self, name: exp.Table, path: Path, width: int, delimiter: str, header: bool) -> None:
-        """A hierarchy file as a temporary table level_0, level_1, … of texts."""
-        columns = ", ".join(f"'level_{level}': 'VARCHAR'" for level in range(width))
+        """A hierarchy file as a temporary table level_0, level_1, … of texts: every cell is a value, the empty one
+        too, and none is NULL."""
+        levels = [f"'level_{level}'" for level in range(width)]
+        columns = ", ".join(f"{level}: 'VARCHAR'" for level in levels)
         options = f"""auto_detect = false, header = {str(header).lower()}, delim = '{delimiter}', quote = '"',
-            escape = '"', nullstr = '{_NO_NULL}', columns = {{{columns}}}"""
+            escape = '"', force_not_null = [{", ".join(levels)}], columns = {{{columns}}}"""
         rows = f"SELECT DISTINCT * FROM read_csv({text(escaped(path.absolute()))}, {options})"
         self._run(f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)} AS {rows}", f"hierarchy file {path.name}")
 

@@ -22,6 +22,10 @@ def escaped(path: Path) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(path))
 
 
+def escaped_path(path: str) -> str:
+    return escaped(Path(path))
+
+
 def copy_options(release: Release, metadata: dict[str, str]) -> str:
     """What stands in the parentheses of COPY … TO."""
     options = release.options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -43,6 +43,29 @@ class SourceFiles:
         if any(set(keys) != set(first) for keys in others):
             raise EngineError(f"source.file: {self.named}: the files lie in folders of different partition columns")
         return first
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is one file, by its very name, now and whenever it is read."""
+        return self.patterns == [escaped(Path(path)) for path in self.paths]
+
+    def reading(self, texts: tuple[str, ...]) -> str:
+        """A query for all rows. `texts`: what is to be read of the folders' names as it is written there."""
+        wanted = {folded(name) for name in texts}
+        options = [f"[{', '.join(map(text, self.patterns))}]"]
+        if len(self.paths) > 1:
+            options.append("union_by_name = true")  # by name, and by the widest of the types
+        texted = [f"{quoted(key)}: VARCHAR" for key in self.partitions() if folded(unquote(key)) in wanted]
+        # Of the others DuckDB takes those for numbers or dates that are all written as such.
+        return self.select(options, f"hive_types = {{{', '.join(texted)}}}" if texted else "")
+
+    def select(self, options: list[str], hive: str) -> str:
+        """A query for all rows. `hive`: how the values are read that the folders' names say."""
+        partitions = self.partitions()
+        if not partitions:
+            return f"SELECT * FROM {self.reader}({', '.join([*options, 'hive_partitioning = false'])})"
+        options = [*options, "hive_partitioning = true", *([hive] if hive else [])]
+        return f"SELECT {_star(self, partitions)} FROM {self.reader}({', '.join(options)})"
 
 
 def patterns_of(path: str) -> list[str]:
@@ -114,20 +137,25 @@ def _keys(path: str) -> list[str]:
     return [folder.partition("=")[0] for folder in reversed(folders)]
 
 
-def must_agree(files: SourceFiles, fetch: Fetch) -> None:
+def must_agree(files: SourceFiles, fetch: Fetch, columns_of: Callable[[str], list[str]] | None = None) -> list[str]:
     """All files have the same columns, in their folders' names and inside: one that only some have would be lost, or
-    be empty, without a word."""
+    be empty, without a word. `columns_of`: those inside a CSV file; what those of the first are."""
     files.partitions()  # raises where these differ
-    if len(files.paths) == 1 or files.reader == "read_json":
-        return
-    columns = _parquet_columns(files, fetch) if files.reader == "read_parquet" else _csv_columns(files, fetch)
     first, *others = files.paths
+    if columns_of is not None:
+        listed = {path: columns_of(path) for path in files.paths}
+        columns = {path: set(map(folded, names)) for path, names in listed.items()}
+    elif others and files.reader == "read_parquet":
+        columns = _parquet_columns(files, fetch)
+    else:
+        return []
     for other in others:
         differing = sorted(columns[first] ^ columns[other])
         if differing:
             has, lacks = (first, other) if differing[0] in columns[first] else (other, first)
             what = without_partitions(f"{has} has a column {differing[0]}, {lacks} does not")
             raise EngineError(f"source.file: {files.named}: {what}; all files must have the same columns")
+    return listed[first] if columns_of is not None else []
 
 
 def _parquet_columns(files: SourceFiles, fetch: Fetch) -> dict[str, set[str]]:
@@ -137,35 +165,6 @@ def _parquet_columns(files: SourceFiles, fetch: Fetch) -> dict[str, set[str]]:
     for path, name in fetch(leaves.format(patterns)):
         columns[path].add(folded(name))
     return columns
-
-
-def _csv_columns(files: SourceFiles, fetch: Fetch) -> dict[str, set[str]]:
-    describe = "DESCRIBE SELECT * FROM read_csv({}, hive_partitioning = false)"
-    return {
-        path: {folded(name) for name, *_ in fetch(describe.format(text(escaped(Path(path)))))} for path in files.paths
-    }
-
-
-def reading(files: SourceFiles, texts: list[str], columns: Iterable[str] = ()) -> str:
-    """A query for all rows of the files. `texts`: what is to be read as it is written, of the `columns` inside a CSV
-    file and of the folders' names."""
-    wanted = {folded(name) for name in texts}
-    options = [f"[{', '.join(map(text, files.patterns))}]"]
-    if len(files.paths) > 1:
-        options.append("union_by_name = true")  # by name, and by the widest of the types
-    partitions = files.partitions()
-    elsewhere = {unquote(key) for key in partitions}
-    typed = [name for name in columns if folded(name) in wanted and name not in elsewhere]
-    if typed:
-        pairs = ", ".join(f"{text(name)}: 'VARCHAR'" for name in typed)
-        options.append(f"types = {{{pairs}}}")
-    if not partitions:
-        return f"SELECT * FROM {files.reader}({', '.join([*options, 'hive_partitioning = false'])})"
-    options.append("hive_partitioning = true")
-    texted = [f"{quoted(key)}: VARCHAR" for key in partitions if folded(unquote(key)) in wanted]
-    if texted:  # of the others DuckDB takes those for numbers or dates that are all written as such
-        options.append(f"hive_types = {{{', '.join(texted)}}}")
-    return f"SELECT {_star(files, partitions)} FROM {files.reader}({', '.join(options)})"
 
 
 def _star(files: SourceFiles, partitions: list[str]) -> str:

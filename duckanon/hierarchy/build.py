@@ -77,7 +77,7 @@ def _prepared(
     domain, engine = _count(index, wanted, counted, scratch), scratch.engine
     ((distinct,),) = engine.fetch(exp.select("COUNT(value)").from_(domain))
     if distinct == 0:
-        remedy = "list it under columns.identifiers to leave it out"
+        remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
     scheme = scheme_of(index, wanted, source_column, domain, scratch)
     drift = find_drift(scheme, domain, engine)

@@ -92,15 +92,16 @@ def _checked(engine: Engine, name: exp.Table, height: int, where: str, origin: s
             "COUNT(*)",
             sql("COUNT(DISTINCT :top)", top=column(levels[-1])),
             sql("MIN(:top)", top=column(levels[-1])),
-            *(sql("COUNT(*) - COUNT(:level)", level=column(level)) for level in levels[1:]),
+            *(sql("COUNT(*) - COUNT(:level)", level=column(level)) for level in levels),
         ).from_(name)
     )
     faults = []
     if values == 0:
         faults.append(Fault(where, f"{origin}: lists no value", "list every value with its parents"))
-    for level, missing in enumerate(holes, start=1):
+    for level, missing in enumerate(holes):
         if missing:
-            faults.append(Fault(where, f"{origin}: {missing} values have no parent at level {level} (NULL)"))
+            what = f"{missing} values have no parent at level {level} (NULL)" if level else f"{missing} values are NULL"
+            faults.append(Fault(where, f"{origin}: {what}"))
     if tops > 1:
         remedy = "add a last level that is `*` for every value"
         faults.append(Fault(where, f"{origin}: has {tops} tops at its last level {height}, must have one", remedy))
@@ -125,8 +126,8 @@ def _two_parents(engine: Engine, name: exp.Table, level: int, where: str, origin
 
 
 def not_listed(value: exp.Expr, listing: exp.Table, name: str = "level_0") -> exp.Expr:
-    """Whether the listing has no such value in its column `name`."""
-    known = exp.select(column(name)).from_(listing.copy())
+    """Whether the listing has no such value in its column `name`. A NULL there would make every value a known one."""
+    known = exp.select(column(name)).from_(listing.copy()).where(sql(":name IS NOT NULL", name=column(name)))
     return exp.not_(exp.In(this=text_of(value), query=known.subquery()))
 
 

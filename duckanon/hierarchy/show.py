@@ -45,7 +45,7 @@ def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False)
                 texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, built.drift, engine, policy.k))
             except HierarchyError as error:
                 faults += error.faults
-            scratch.clear(keep=("source",))
+            scratch.clear(keep=("source", "source_rows"))
     finally:
         scratch.clear()
     return "\n\n".join(texts), faults

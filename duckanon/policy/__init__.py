@@ -115,13 +115,27 @@ class Sensitive:
 
 
 @dataclass(frozen=True)
+class CsvOptions:
+    """How a CSV source is written."""
+
+    delimiter: str | None = None  # None: the one that parts the first line into the most columns
+    header: bool = True  # the first line names the columns
+    quote: str = '"'
+    null: tuple[str, ...] = ("",)  # fields without quotes that are NULL
+    encoding: str = "utf-8"
+    types: Mapping[str, str] = field(default_factory=dict)  # by column; of the others rules decide
+    dateformat: str | None = None  # strptime's; None: ISO
+
+
+@dataclass(frozen=True)
 class Source:
-    """Exactly one of table, query, file; `path` of the database, if one is named."""
+    """Exactly one of table, query, file; `database`: its path, if one is named."""
 
     table: str | None = None
     query: str | None = None
     file: str | None = None
     database: Path | None = None
+    csv: CsvOptions = CsvOptions()
 
 
 @dataclass(frozen=True)
@@ -179,6 +193,7 @@ class Policy:
     release: Release
     unmapped: str = "error"  # what becomes of a value that a hierarchy does not know: error | suppress | top
     pseudonyms: Pseudonyms | None = None
+    drop: tuple[str, ...] = ()  # not released, and no name of anybody
     entity: str | None = None  # the column that names the person of a row; None: every row is a person
     ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
     folder: Path = Path(".")

@@ -15,13 +15,13 @@ from duckanon.policy import (
     QuasiIdentifier,
     Search,
     Sensitive,
-    Source,
     ValueThresholds,
 )
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.reader import Section, is_number, number, one_of, text, texts, whole
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.sensitive import read_sensitive
+from duckanon.policy.source import read_source
 
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
 LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
@@ -56,7 +56,7 @@ def parse_policy(content: str, folder: Path, file: str | None) -> Policy:
 
 def _policy(top: Section, content: str, folder: Path, file: str | None) -> Policy:
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
-    source = _source(top.section("source"), folder)
+    source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
     k = privacy.get("k", whole(1), 1, required="state the least class size: k = 5")
     suppression = privacy.get("suppression", _budget, 0)
@@ -80,6 +80,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
         release=read_release(top.section("release")),
         unmapped=unmapped,
         pseudonyms=read_pseudonyms(tuple(columns.get("pseudonyms", texts, [])), top.section("pseudonyms")),
+        drop=tuple(columns.get("drop", texts, [])),
         entity=entity,
         ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
@@ -143,6 +144,7 @@ def _one_role_each(policy: Policy, top: Section) -> None:
     named = [(q.column, "quasi_identifiers") for q in policy.quasi_identifiers]
     named += [(s.column, "sensitive") for s in policy.sensitive]
     named += [(c, "columns.identifiers") for c in policy.identifiers]
+    named += [(c, "columns.drop") for c in policy.drop]
     named += [(c, "columns.keep") for c in policy.keep]
     named += [(c, "columns.pseudonyms") for c in (policy.pseudonyms.columns if policy.pseudonyms else ())]
     for column, role in named:
@@ -153,19 +155,6 @@ def _one_role_each(policy: Policy, top: Section) -> None:
             top.fault(spelled[name], f"has two roles: {' and '.join(found)}", "give each column one role")
         elif len(found) > 1:
             top.fault(found[0], f"names '{spelled[name]}' twice")
-
-
-def _source(section: Section, folder: Path) -> Source:
-    given = [key for key in ("table", "query", "file") if key in section.data]
-    if len(given) != 1:
-        found = f"found {', '.join(given)}" if given else "found none"
-        section.faults.append(Fault("source", f"must have exactly one of table, query, file; {found}"))
-    table = section.get("table", text)
-    query = section.get("query", text)
-    file = section.get("file", text)
-    database = section.get("database", text)
-    section.finish()
-    return Source(table, query, str(folder / file) if file else None, folder / database if database else None)
 
 
 def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdentifier:

@@ -89,6 +89,15 @@ def texts(value: Any) -> str | None:
     return "must be a list of non-empty texts"
 
 
+def one_character(value: Any) -> str | None:
+    good = isinstance(value, str) and len(value) == 1 and not value.isalnum() and value not in '"\r\n'
+    return None if good else "must be one character, and no letter, digit, quote or line end"
+
+
+def truth(value: Any) -> str | None:
+    return None if isinstance(value, bool) else "must be true or false"
+
+
 def one_of(*options: str) -> Check:
     def check(value: Any) -> str | None:
         return None if value in options and isinstance(value, str) else f"must be one of {', '.join(options)}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from duckanon.engine.names import folded
 from duckanon.policy import FileOptions, Pseudonyms, Release
-from duckanon.policy.reader import Section, one_of, text, texts, whole
+from duckanon.policy.reader import Section, one_character, one_of, text, texts, truth, whole
 
 KINDS = ("table", "view", "parquet", "csv")
 COMPRESSIONS = {"parquet": ("snappy", "zstd", "gzip", "uncompressed"), "csv": ("none", "gzip", "zstd")}
@@ -26,8 +26,8 @@ def read_release(section: Section) -> Release:
         partition_by=partition_by,
         compression=compression or named,
         row_group_size=section.get("row_group_size", whole(2048)),
-        delimiter=section.get("delimiter", _one_character, ","),
-        header=section.get("header", _truth, True),
+        delimiter=section.get("delimiter", one_character, ","),
+        header=section.get("header", truth, True),
         null=section.get("null", _text_or_empty, ""),
     )
     mode = section.get("mode", one_of("search", "fixed", "monotone"), "search")
@@ -78,15 +78,6 @@ def read_pseudonyms(columns: tuple[str, ...], section: Section) -> Pseudonyms | 
     key_env = section.get("key_env", text, "", required=remedy)
     section.finish()
     return Pseudonyms(columns, key_env)
-
-
-def _one_character(value: Any) -> str | None:
-    good = isinstance(value, str) and len(value) == 1 and not value.isalnum() and value not in '"\r\n'
-    return None if good else "must be one character, and no letter, digit, quote or line end"
-
-
-def _truth(value: Any) -> str | None:
-    return None if isinstance(value, bool) else "must be true or false"
 
 
 def _text_or_empty(value: Any) -> str | None:

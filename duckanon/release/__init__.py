@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.expressions import column, literal, sql
-from duckanon.pseudonyms import Pseudonym, pseudonymized
+from duckanon.pseudonyms import pseudonymized
 from duckanon.source import BoundSource
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
@@ -57,7 +57,9 @@ def labelled_cells(
 ) -> exp.Select:
     """The cells `c` as the release shows them: r0 … in the order of its columns, and n."""
     named: dict[str, exp.Expr] = {}
-    labelled = exp.select().from_(_with_pseudonyms(census, cells).subquery("c"))
+    # Pseudonyms are made here, where there are the fewest, and where the order of the release is still to come: it must
+    # not be that of the values behind them.
+    labelled = exp.select().from_(pseudonymized(cells, census.keep, census.scratch).subquery("c"))
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
             named[hierarchy.column.name] = literal(hierarchy.top)
@@ -71,19 +73,6 @@ def labelled_cells(
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
     return labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
-
-
-def _with_pseudonyms(census: Census, cells: exp.Query) -> exp.Query:
-    """The cells with pseudonyms in place of what these are made of. Here, where there are the fewest, and where the
-    order of the release is still to come: it must not be that of the values behind them."""
-    if not any(isinstance(kept, Pseudonym) for kept in census.keep):
-        return cells
-    keep = {f"k{place}": kept for place, kept in enumerate(census.keep)}
-    shown = [
-        pseudonymized(keep[name], column(name)).as_(name) if name in keep else column(name)
-        for name in cells.named_selects
-    ]
-    return exp.select(*shown).from_(cells.subquery("cells"))
 
 
 def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tuple[exp.Select, exp.Expr]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.engine import Relation
 from duckanon.expressions import column, sql
 from duckanon.policy import Policy
+from duckanon.pseudonyms import Pseudonym
 from duckanon.release import repeated
 from duckanon.scratch import Scratch
 from duckanon.verify import Audit, Audited, People, Rows, audit
+from duckanon.verify.linkable import linkable
 
 
 def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:
-    """Measure the released relation against the policy; t against the source's distribution."""
+    """Measure the released relation against the policy; t against the source's distribution. And whom it shows by what
+    it does not generalize."""
     if policy.release.kind == "view":
         # Each question would judge all classes of the source anew.
         shown = scratch.table("shown_rows", exp.select("*").from_(released.table), "verify: what the view shows")
@@ -27,4 +32,7 @@ def audit_release(policy: Policy, released: Relation, census: Census, people: Pe
         view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
         audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
     qi = [h.column.name for h in census.hierarchies]
-    return audit(policy.k, Rows(released, qi, scratch), audited, people)
+    rows = Rows(released, qi, scratch)
+    kept = [c.name for c in census.keep if not isinstance(c, Pseudonym)]
+    numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
+    return replace(audit(policy.k, rows, audited, people), linkable=linkable(rows, kept, numbers, policy.k))

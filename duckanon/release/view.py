@@ -20,7 +20,7 @@ from duckanon.lattice import Node
 from duckanon.models.levels import levelled_rules
 from duckanon.people import ROWS, counted_by
 from duckanon.policy import Policy
-from duckanon.pseudonyms import pseudonymized
+from duckanon.pseudonyms import Pseudonym
 from duckanon.source import COLLATED, BoundSource
 from duckanon.values import ValueTable, describe_values
 
@@ -133,10 +133,9 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
 
 
 def shown_as_they_are(census: Census) -> list[exp.Expr]:
-    """s0 … and k0 …, of a row `s` of the source."""
+    """s0 … and k0 …, of a row `s` of the source; but for pseudonyms, which are made of no row of the source itself."""
     values = [column(f"s{v.index}", "s") for v in census.sensitive]
-    keep = [pseudonymized(kept, column(f"k{at}", "s")).as_(f"k{at}") for at, kept in enumerate(census.keep)]
-    return [*values, *keep]
+    return [*values, *(column(f"k{at}", "s") for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym))]
 
 
 def _labelled(

@@ -14,6 +14,7 @@ from duckanon.measure import Finding
 from duckanon.models import Constraint, k_rule
 from duckanon.models.levels import level_weights
 from duckanon.policy import Sensitive
+from duckanon.verify.linkable import Linkable
 from duckanon.verify.questions import People, Rows
 
 __all__ = ["Audit", "Audited", "People", "Rows", "audit"]
@@ -32,6 +33,12 @@ class Audit:
     privacy: dict[str, Any]
     sizes: tuple[tuple[int, int], ...]  # class size in what is counted, classes of that size
     people: int | None = None  # where these are counted
+    linkable: Linkable | None = None  # of a release
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The privacy figures of a result."""
+        return self.privacy | ({"linkable": self.linkable.as_json()} if self.linkable else {})
 
     @property
     def holds(self) -> bool:
