@@ -18,7 +18,7 @@ from duckanon.portable import DIALECTS
 from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
-from duckanon.release import as_they_are
+from duckanon.release import AS_THEY_ARE
 from duckanon.result import named_levels
 from duckanon.scratch import Scratch
 from duckanon.search import search
@@ -110,7 +110,7 @@ def _release_statements(
 ) -> list[tuple[str, Statement]]:
     """All that was traced since `start`, and the release as rows and as a view."""
     trace = scratch.engine.trace
-    rows = recoding.query(source, as_they_are)
+    rows = recoding.query(source, AS_THEY_ARE)
     statements = [*trace[start:], ("the released rows, from the census", rows)]
     start = len(trace)
     guarded = recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))

@@ -12,7 +12,7 @@ from duckanon.release.file import read_json, sidecar_of
 from duckanon.release.folder import MARK, bound_release
 from duckanon.release.mark import levels_in, made_by
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
+from duckanon.source import BoundSource, released_type
 
 
 def exists(policy: Policy, engine: Engine) -> bool:
@@ -67,8 +67,8 @@ def _columns(path: Path, release: Release, source: BoundSource, engine: Engine) 
         if len(names) != len(expected):
             raise ReleaseError(f"release.to: {path} has {len(names)} columns, the policy releases {len(expected)}")
         names = expected
-    types = {c.name: c.type for c in source.keep}
-    types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
+    types = {c.name: released_type(c) for c in source.keep}
+    types |= {c.name: "INTEGER" if wanted.publish == "level" else released_type(c) for wanted, c in source.sensitive}
     return [Column(name, types.get(name, "VARCHAR")) for name in (*names, *parts)]
 
 
