@@ -73,12 +73,12 @@ def run(
 ) -> Result:
     """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection.
 
-    Another run of this policy to the same place is waited for, at most `wait` seconds.
+    Another run to the same place is waited for, at most `wait` seconds.
     """
     wanted = _policy(policy)
     with _engine(db) as engine:
         place = _Place.of(wanted, _database_of(engine))
-        with _one_at_a_time(wanted.name, None if dry_run else place.key, wait):
+        with _one_at_a_time(None if dry_run else place.key, wait):
             return _run(
                 wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental
             )

@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     options.watch = JsonLog(policy.name) if options.log else Terminal()
     place = Place.of(policy, _database(policy, options.db))
     # The lock comes first: else a second run would only find that the database is in use.
-    alone = one_at_a_time(policy.name, None if options.dry_run else place.key, options.wait)
+    alone = one_at_a_time(None if options.dry_run else place.key, options.wait)
     with alone, _open(policy, options.db, writable, options) as engine, options.watch as watch:
         result = run(
             policy,

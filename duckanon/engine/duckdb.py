@@ -278,6 +278,8 @@ class DuckDB:
 
     def read_mark(self, path: Path) -> str | None:
         """What `write_file` wrote into a Parquet file's metadata; None for any other file."""
+        if not path.is_file():
+            return None
         try:
             rows = self.connection.execute(
                 "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'duckanon'", [escaped(path)]

@@ -86,7 +86,7 @@ def _mapping(spec: MappingTable, engine: Engine) -> list[Any] | None:
 def _contents(path: Path) -> str | None:
     """None: it cannot be read, which the run itself will say."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
     except OSError:
         return None
 

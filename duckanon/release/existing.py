@@ -9,7 +9,7 @@ from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.release.file import read_json, sidecar_of
-from duckanon.release.folder import MARK, bound_release
+from duckanon.release.folder import bound_release, mark_of_folder
 from duckanon.release.mark import levels_in, made_by
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource, released_type
@@ -30,7 +30,7 @@ def said_levels(policy: Policy, engine: Engine) -> dict[str, int]:
         found = engine.find(policy.release.to)
         mark = found.comment if found else None
     elif policy.release.options.partition_by:
-        mark = read_json(path / MARK).get("mark")
+        mark = mark_of_folder(path)
     elif policy.release.kind == "parquet":
         mark = engine.read_mark(path)
     else:
