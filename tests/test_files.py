@@ -202,6 +202,14 @@ WRONG = {
     "zip": (released_to("parquet", "p.parquet") + 'compression = "zip"\n', ["release.compression", "zstd"]),
     "two compressions": (released_to("csv", "p.csv.gz") + 'compression = "zstd"\n', ["release.compression", "gzip"]),
     "a letter between": (released_to("csv", "p.csv") + 'delimiter = "a"\n', ["release.delimiter"]),
+    "formulas of Parquet": (
+        released_to("parquet", "p") + "escape_formulas = true\n",
+        ["escape_formulas", "kind parquet"],
+    ),
+    "a formula for null": (
+        released_to("csv", "p") + 'escape_formulas = true\nnull = "=1"\n',
+        ["release.null", "formula"],
+    ),
     "a delimiter in null": (released_to("csv", "p.csv") + 'null = "a,b"\n', ["release.null", "delimiter"]),
     "a folder that holds the policy": (partitioned(to="."), ["release.to", "holds"]),
     "the root of all": (partitioned(to="/"), ["release.to", "nothing can replace"]),

@@ -15,20 +15,16 @@ from duckanon import resources
 from duckanon.engine import Column, Relation
 from duckanon.engine.catalog import CATALOG, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
-from duckanon.engine.files import copy_options, escaped, inside, read_back, text
+from duckanon.engine.files import copy_options, escaped, inside, read_back, text, written
 from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
 from duckanon.engine.source_files import find_files, must_agree, patterns_of, reading
 from duckanon.engine.spill import Spill
+from duckanon.engine.types import is_number
 from duckanon.errors import EngineError
 from duckanon.policy import Release
 
-_NUMBERS = (
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
-    *("DECIMAL", "FLOAT", "DOUBLE"),
-)
 _LONGEST_DICTIONARY = 10_000  # labels
 # Texts that no mapping file holds: every cell is a value, the empty one too.
 _NO_NULL = "\x01"
@@ -147,7 +143,7 @@ class DuckDB:
         return [Column(row[0], row[1]) for row in rows]
 
     def is_number(self, column: Column) -> bool:
-        return column.type.split("(")[0] in _NUMBERS and not column.type.endswith("]")
+        return is_number(column.type)
 
     def is_date(self, column: Column) -> bool:
         return column.type == "DATE" or column.type.startswith("TIMESTAMP")
@@ -253,6 +249,9 @@ class DuckDB:
 
     def write_file(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
         rows, options = query.sql(self.dialect, identify=True), copy_options(release, metadata)
+        if release.options.escape_formulas:
+            columns = [Column(row[0], row[1]) for row in self.fetch(f"DESCRIBE {rows}")]
+            rows = f"SELECT {written(columns, release)} FROM ({rows})"
         with self._one_thread() if release.options.partition_by else nullcontext():
             self._run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
 

@@ -10,7 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
-from duckanon.errors import ReleaseError
+from duckanon.engine.formulas import like_a_formula
+from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy
 from duckanon.release.mark import made_by, metadata_of
 from duckanon.release.permissions import pass_on
@@ -69,7 +70,11 @@ class FileTarget:
         return bool(self._state(self.path) == state)
 
     def must_not_be(self, source: BoundSource) -> None:
-        """A file is no table; that it is no input was checked at the start."""
+        """A file is no table; that it is no input was checked at the start. Its columns name themselves in it."""
+        named = [name for name in source.released if like_a_formula(name)]
+        if self.release.options.escape_formulas and named:
+            what, remedy = f"'{named[0]}' begins like a formula itself", "name it otherwise in source.query"
+            raise PolicyError([Fault("release.escape_formulas: column", what, remedy)], self.policy.file)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()

@@ -62,6 +62,7 @@ class FolderTarget(FileTarget):
         return isinstance(state, dict) and self._state(self.path).items() <= state.items()
 
     def must_not_be(self, source: BoundSource) -> None:
+        super().must_not_be(source)
         self.release = bound_release(self.policy, source)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
