@@ -63,7 +63,8 @@ def _folder() -> Path:
     session = os.environ.get("XDG_RUNTIME_DIR", "")
     if session and _is_private(Path(session)):
         return Path(session)
-    raise BusyError(f"{common}: must be a folder of yours that only you can read, to hold the locks of runs; remove it")
+    what = "is to hold the locks of runs, and is no folder of yours that only you may enter"
+    raise BusyError(f"{common}: {what}; remove it, or name another place in TMPDIR")
 
 
 def _is_private(folder: Path) -> bool:

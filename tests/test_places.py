@@ -278,15 +278,26 @@ def test_a_folder_of_locks_that_is_not_ours_alone_is_refused(
         else:
             monkeypatch.setattr(os, "getuid", lambda: 1234)
             folder.rename(temporary / "duckanon-1234")
-    with pytest.raises(BusyError, match="must be a folder of yours"), one_at_a_time(("key",), 0):
+    with pytest.raises(BusyError, match="is no folder of yours"), one_at_a_time(("key",), 0):
         pass
     session = tmp_path_factory.mktemp("session")
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(session))
     if taken != "by somebody" or os.getuid() == 0:
         assert lock_path(("key",)).parent == session
     session.chmod(0o755)
-    with pytest.raises(BusyError, match="must be a folder of yours"):
+    with pytest.raises(BusyError, match="is no folder of yours"):
         lock_path(("key",))
+
+
+def test_what_is_left_of_a_longer_name_is_not_ours(people: Folder, duckanon: Command) -> None:
+    """`out.new` died between two renames; a run to `out` takes neither its old release nor its new one."""
+    policy = people.policy(KINDS["folder"].replace('to = "out"', 'to = "out.new"'))
+    assert duckanon("run", policy).code == 0
+    before = rows(people.path / "out.new")
+    (people.path / "out.new").rename(people.path / ".out.new.0123.previous")
+    assert duckanon("run", people.policy(KINDS["folder"].replace("k = 3", "k = 4"), "other.toml")).code == 0
+    assert duckanon("run", policy, "--dry-run").code == 0
+    assert rows(people.path / "out.new") == before
 
 
 # -- folders that others read ---------------------------------------------------------------------

@@ -99,8 +99,8 @@ class FileTarget:
         """Whoever came to this place since it was found free keeps it."""
         try:
             self._must_be_free()
-            pass_on(self.path, self.unfinished, self._usual)
             self._to_disk()
+            pass_on(self.path, self.unfinished, self._usual)
             if not self._marked_inside:
                 self._say_whose(mark)
             self._swap_in()

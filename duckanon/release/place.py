@@ -127,7 +127,8 @@ class Place:
     def _left(self, what: str) -> Iterator[Path]:
         """What the dead have left beside the path; nobody can take it while it is looked at."""
         for left in list(self.path.parent.glob(f".{glob.escape(self.path.name)}.*.{what}")):
-            handle = hold(left)
+            token = left.name.removeprefix(f".{self.path.name}.").removesuffix(f".{what}")
+            handle = hold(left) if "." not in token else None  # else it is of a longer name
             if handle is not None:
                 try:
                     yield left
