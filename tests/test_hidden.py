@@ -91,7 +91,8 @@ def filled(twins: tuple[Folder, Folder], rows: int = 2000) -> None:
 
 
 def released(folder: Folder, duckanon: Command, text: str, *options: str) -> dict[str, Any]:
-    told = duckanon("run", folder.policy(text), "--json", *options)
+    # Several threads pack equal rows into runs of whatever length they come by.
+    told = duckanon("run", folder.policy(text), "--json", "--threads", 1, *options)
     assert told.code == 0, told.err
     found: dict[str, Any] = told.json
     return found
@@ -113,8 +114,14 @@ def must_be_twins(twins: tuple[Folder, Folder], duckanon: Command, text: str, *o
     return one
 
 
-@pytest.mark.parametrize("method", ["greedy", "optimal", "datafly", "climb"])
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        *(("parquet", method) for method in ("greedy", "optimal", "datafly", "climb")),
+        ("csv", "greedy"),
+        ("csv", "climb"),
+    ],
+)
 def test_rows_of_failing_classes_leave_no_trace(
     twins: tuple[Folder, Folder], duckanon: Command, kind: str, method: str
 ) -> None:
@@ -135,9 +142,13 @@ def test_rows_that_a_hierarchy_does_not_know_leave_no_trace(
     must_be_twins(twins, duckanon, text)
 
 
-@pytest.mark.parametrize("rows", [2000, 30_000])
 @pytest.mark.parametrize(
-    "more", ["row_group_size = 2048", 'partition_by = ["city"]', 'partition_by = ["mood", "disease"]\nkind = "csv"']
+    ("more", "rows"),
+    [
+        ("row_group_size = 2048", 30_000),
+        ('partition_by = ["city"]', 2000),
+        ('partition_by = ["mood", "disease"]\nkind = "csv"', 2000),
+    ],
 )
 def test_nor_in_row_groups_and_partitions(
     twins: tuple[Folder, Folder], duckanon: Command, more: str, rows: int

@@ -98,6 +98,7 @@ class FileTarget:
     def settle(self, mark: str) -> None:
         """Whoever came to this place since it was found free keeps it."""
         try:
+            self._must_fit()
             self._must_be_free()
             self._to_disk()
             pass_on(self.path, self.unfinished, self._usual)
