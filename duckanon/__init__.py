@@ -75,14 +75,14 @@ def run(
 ) -> Result:
     """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection.
 
-    Another run of this policy to the same place is waited for, at most `wait` seconds.
+    Another run to the same place is waited for, at most `wait` seconds.
     """
     wanted = _policy(policy)
     with _engine(db) as engine, _ExitStack() as held:
         database = _database_of(engine)
         place = _Place.of(wanted, database)
         with _noted_if_it_cannot_start(wanted, database, dry_run):
-            held.enter_context(_one_at_a_time(wanted.name, None if dry_run else place.key, wait))
+            held.enter_context(_one_at_a_time(None if dry_run else place.key, wait))
         return _run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental)
 
 

@@ -66,6 +66,25 @@ class Census:
             return policy
         return replace(policy, suppression=max(0, policy.budget(self.rows) - self.left_out))
 
+    def with_lengths(self, longest: dict[int, int | None]) -> Census:
+        """The census of a release whose longest values have so many characters, by hierarchy; None: it has no value."""
+        shown = [h.of_length(longest[h.index] or 0) if h.index in longest else h for h in self.hierarchies]
+        return replace(self, hierarchies=tuple(shown))
+
+    def as_released(self, released: exp.Query, shown: Iterable[Hierarchy]) -> Census:
+        """With what a release shows of the hierarchies: as many stars as the longest of the `released` codes (of raw
+        values, q0_0 …) has characters, not as the longest value of a row that stays hidden."""
+        masks = [h for h in shown if h.tells_length]
+        if not masks:
+            return self
+        query = exp.select().from_(released.subquery("r"))
+        for h in masks:
+            length = sql("MAX(LENGTH(:text))", text=text_of(column("value", f"m{h.index}")))
+            on = exp.EQ(this=column(h.code(0), "r"), expression=column("code_0", f"m{h.index}"))
+            query = query.select(length).join(exp.alias_(h.mapping, f"m{h.index}", table=True), on=on, join_type="left")
+        (lengths,) = self.engine.fetch(query, "the longest values that are released")
+        return self.with_lengths(dict(zip((h.index for h in masks), lengths, strict=True)))
+
     def keys(self, levels: tuple[int, ...]) -> list[str]:
         """The columns that tell the classes of a node apart; a column at its top tells nothing."""
         return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]

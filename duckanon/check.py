@@ -35,6 +35,7 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source, engine)
+            census = _as_shown(census, relation)
             node = _levels(census, relation, said_levels(policy, engine))
             people = _people_of_release(census, node, source, relation, scratch)
         else:
@@ -82,6 +83,18 @@ def _people_of_release(
     if node is None:
         raise ReleaseError("release.to: the release is of no single level, so nobody can tell whose its rows are")
     return people_of(census, node, source, relation, scratch)
+
+
+def _as_shown(census: Census, relation: Relation) -> Census:
+    """With as many stars for a whole value as the release has: those of the rows that it does not show are unknown."""
+    longest: dict[int, int | None] = {}
+    for h in census.hierarchies:
+        if h.tells_length:
+            text = text_of(column(h.column.name))
+            query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(relation.table)
+            ((stars,),) = census.engine.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
+            longest |= {h.index: stars} if stars else {}
+    return census.with_lengths(longest)
 
 
 def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:

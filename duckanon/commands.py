@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as held:
         with noted_if_it_cannot_start(policy, database, options.dry_run):
             # The lock comes first: else a second run would only find that the database is in use.
-            held.enter_context(one_at_a_time(policy.name, None if options.dry_run else place.key, options.wait))
+            held.enter_context(one_at_a_time(None if options.dry_run else place.key, options.wait))
             engine = held.enter_context(_open(policy, options.db, writable, options))
         watch = held.enter_context(options.watch)
         result = run(

@@ -1,10 +1,11 @@
-"""One run of a policy at a time: a locked file that the kernel lets go of when its process ends, however it ends."""
+"""One run to a place at a time: a locked file that the kernel lets go of when its process ends, however it ends."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import stat
 import sys
 import tempfile
 import time
@@ -18,13 +19,13 @@ from duckanon.errors import BusyError
 _PAUSE = 0.1  # seconds between two tries
 
 
-def one_at_a_time(policy: str, place: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
-    """No two runs of a policy write to the same place at once; None: nobody else can write there."""
+def one_at_a_time(place: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
+    """No two runs write to the same place at once, whatever their policies; None: nobody else can write there."""
     if place is None:
         return nullcontext()
-    what = f"another run of the policy {policy} is under way"
+    what = f"another run that releases to {place[0]} is under way"
     remedy = f"it was waited for {wait:g} seconds" if wait else "wait for it with --wait SECONDS"
-    return locked(what, ("run", policy, *place), wait, remedy)
+    return locked(what, ("run", *place), wait, remedy)
 
 
 @contextmanager
@@ -49,8 +50,53 @@ def locked(what: str, key: tuple[str, ...], wait: float = 0, remedy: str = "try 
 
 def lock_path(key: tuple[str, ...]) -> Path:
     name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]
-    user = os.getuid() if sys.platform != "win32" else os.getlogin()
-    return Path(tempfile.gettempdir()) / f"duckanon-{user}-{name}.lock"
+    return _folder() / f"{name}.lock"
+
+
+def _folder() -> Path:
+    """A folder that nobody else can put anything into, the same for a user's every run: a session at the terminal has
+    a folder of its own for such things, a scheduler has none. It serves where the common one is taken by somebody."""
+    common = Path(tempfile.gettempdir()) / f"duckanon-{os.getuid() if sys.platform != 'win32' else os.getlogin()}"
+    with suppress(OSError):
+        common.mkdir(0o700)
+    if _is_private(common):
+        return common
+    session = os.environ.get("XDG_RUNTIME_DIR", "")
+    if session and _is_private(Path(session)):
+        return Path(session)
+    what = "is to hold the locks of runs, and is no folder of yours that only you may enter"
+    raise BusyError(f"{common}: {what}; remove it, or name another place in TMPDIR")
+
+
+def _is_private(folder: Path) -> bool:
+    try:
+        status = folder.lstat()
+    except OSError:
+        return False
+    ours = sys.platform == "win32" or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+    return stat.S_ISDIR(status.st_mode) and ours
+
+
+def hold(path: Path) -> int | None:
+    """A handle that holds the lock of a file or folder itself until it is closed. None: another process does, the path
+    is not there any more, or this system has no such locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever held it may have moved it between our opening and locking it.
+        if os.path.samestat(os.fstat(handle), os.lstat(path)):
+            return handle
+    except OSError:
+        pass
+    os.close(handle)
+    return None
 
 
 def _acquire(path: Path, deadline: float) -> int | None:

@@ -24,7 +24,7 @@ from duckanon.policy import Policy
 from duckanon.pseudonyms import policy_key
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.recoding.increment import find_increment, must_be_addable
-from duckanon.release import Labels, as_they_are
+from duckanon.release import AS_THEY_ARE, Dictionaries, Labels
 from duckanon.release.audit import audit_release
 from duckanon.release.difference import difference
 from duckanon.release.existing import exists, is_ours
@@ -161,7 +161,7 @@ class Run:
             query = self.release_query(recoding, source)
             released = self.target.build(query, self.mark, self.scratch)
         with self.timed("verify", "verifying") as facts:
-            people = self.people(recoding, census, source, released)
+            people = self.people(recoding, source, released)
             audited = audit_release(policy, released, census, people, self.scratch)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             told_apart = self.difference(released, census, source)
@@ -175,12 +175,12 @@ class Run:
             return find_recoding(self.policy, census, measurer, self.seen, last)
         return find_increment(self.policy, measurer, last, source, self.previous.rows)
 
-    def people(self, recoding: Recoding, census: Census, source: BoundSource, released: Relation) -> People | None:
+    def people(self, recoding: Recoding, source: BoundSource, released: Relation) -> People | None:
         """Whose the released rows are, where people are counted."""
         if source.entity is None:
             return None
         assert recoding.levels is not None  # the policy has refused methods without
-        return people_of(census, tuple(recoding.levels.values()), source, released, self.scratch)
+        return people_of(recoding.shown, tuple(recoding.levels.values()), source, released, self.scratch)
 
     def difference(self, released: Relation, census: Census, source: BoundSource) -> tuple[str, ...]:
         """What this release and the one that stands in its place tell together, and what nobody can tell of that."""
@@ -209,8 +209,11 @@ class Run:
         return recoding.view(source, rows, keep)
 
     def labels(self) -> Labels:
-        """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries."""
-        return self.scratch.dictionary if isinstance(self.target, FileTarget) else as_they_are
+        """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries. But every
+        partition would hold those of all."""
+        release = self.policy.release
+        alone = isinstance(self.target, FileTarget) and not (release.kind == "parquet" and release.options.partition_by)
+        return Dictionaries(self.scratch) if alone else AS_THEY_ARE
 
     @contextmanager
     def timed(self, part: str, message: str) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from duckanon.pseudonyms import Pseudonym
 from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
-from duckanon.release import as_they_are
+from duckanon.release import AS_THEY_ARE
 from duckanon.result import named_levels
 from duckanon.scratch import Scratch
 from duckanon.search import search
@@ -111,7 +111,7 @@ def _release_statements(
 ) -> list[tuple[str, Statement]]:
     """All that was traced since `start`, and the release as rows and, unless it has pseudonyms, as a view."""
     trace = scratch.engine.trace
-    rows = recoding.query(source, as_they_are)
+    rows = recoding.query(source, AS_THEY_ARE)
     statements = [*trace[start:], ("the released rows, from the census", rows)]
     if any(isinstance(kept, Pseudonym) for kept in source.keep):
         return statements

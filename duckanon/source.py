@@ -20,6 +20,7 @@ from duckanon.scratch import Scratch
 _BY_TIME_ZONE = ("TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
 _NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", *_BY_TIME_ZONE)
 _FIXED_ARRAY = re.compile(r"\[\d+\]")
+_ENUM = re.compile(r"\bENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 # Two texts that are equal only under a collation, which the column's own type lends to the literal.
 COLLATED = tuple(
     f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
@@ -96,9 +97,16 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
 
 
 def plain(c: Column, table: str | None = None) -> exp.Expr:
-    """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter."""
+    """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter. An ENUM
+    is a text: its type would list values that no released row has."""
     value = column(c.name, table)
+    if released_type(c) != c.type:
+        return exp.cast(value, released_type(c), dialect="duckdb")
     return sql(":value + 0", value=value) if c.type in ("DOUBLE", "FLOAT") else value
+
+
+def released_type(c: Column) -> str:
+    return _ENUM.sub("VARCHAR", c.type)
 
 
 def _comparable(policy: Policy, columns: list[Column], relation: Relation, engine: Engine) -> None:

@@ -66,7 +66,7 @@ def test_who_has_waited_is_not_told_to_wait(people: Folder, duckanon: Command) -
         holder.communicate(b"\n")
     assert "after 0.3 seconds" in told.err
     assert "--wait" not in told.err
-    with one_at_a_time("people", Place.of(Policy.load(policy), people.database).key, 0):
+    with one_at_a_time(Place.of(Policy.load(policy), people.database).key, 0):
         assert "--wait" in duckanon("run", policy).err
         told = duckanon("run", policy, "--wait", "0.3")
     assert "0.3 seconds" in told.err

@@ -221,8 +221,9 @@ class Published:
         if self.export.in_files:
             assert tables == set()
             assert [name for name in beside if not name.startswith(".")] == ["people"]
-            assert len(beside) == 1 + killed
-            assert {file.name for file in self.place.rglob("*") if file.is_file()} == {".duckanon", "data_0.parquet"}
+            assert ".people.duckanon" in beside
+            assert len(beside) == 2 + killed
+            assert {file.name for file in self.place.rglob("*") if file.is_file()} == {"data_0.parquet"}
         else:
             assert tables == {"people_anonymous", "releases", "release_constraints"}
             assert beside == []

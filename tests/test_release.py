@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import duckdb
 import pytest
 
 from duckanon import Policy
+from duckanon.engine.duckdb import DuckDB
 from duckanon.release import targets
+from duckanon.release.place import Place
 from tests.conftest import PEOPLE, Command, Folder
 
 
@@ -233,11 +234,41 @@ def test_ctrl_c_ends_cleanly(people: Folder) -> None:
         assert [row[0] for row in people.sql("SELECT table_name FROM duckdb_tables()")] == ["people"]
 
 
-def test_unfinished_files_of_the_dead_are_swept_and_of_the_living_left(people: Folder, duckanon: Command) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    Path(people.path / f".p.csv.{dead.pid}.unfinished").write_text("")
-    living = people.path / f".p.csv.{os.getppid()}.unfinished"
-    living.write_text("")
-    assert duckanon("run", people.policy(released_to("csv", "p.csv"))).code == 0
-    assert [name for name in people.files() if "unfinished" in name] == [living.name]
+HOLD = (
+    "import sys; from pathlib import Path; from duckanon.lock import hold; hold(Path(sys.argv[1])); print(flush=True)"
+)
+
+
+@pytest.mark.parametrize("by", ["", 'partition_by = ["sex"]\n'])
+@pytest.mark.parametrize("what", ["unfinished", "sidecar"])
+def test_what_the_dead_left_is_swept_and_of_the_living_left(
+    people: Folder, duckanon: Command, by: str, what: str
+) -> None:
+    """A process is told by its lock: its number means nothing in another container of the same volume."""
+    dead, living = (people.path / f".p.csv.{number}.{what}" for number in (os.getpid(), 999_999_999))
+    for left in (dead, living):
+        left.mkdir() if by and what == "unfinished" else left.write_text("")
+    command = [sys.executable, "-c", f"{HOLD}; input()", str(living)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        policy = people.policy(released_to("csv", "p.csv") + by)
+        assert duckanon("run", policy).code == 0
+        assert (dead.exists(), living.exists()) == (False, True)
+        holder.kill()
+    assert duckanon("run", policy).code == 0
+    assert not living.exists()
+
+
+def test_two_runs_of_one_number_do_not_meet(people: Folder) -> None:
+    """In two containers a process can have the same number: what they write beside one place is theirs alone."""
+    policy = Policy.load(people.policy(released_to("csv", "p.csv")))
+    with DuckDB.open(people.database, writable=False) as engine:
+        one, other = Place(policy, engine), Place(policy, engine)
+        assert one.begin(folder=False) == other.begin(folder=False)
+        one.sweep()
+        assert other.unfinished.exists()
+        other.let_go()
+        one.sweep()
+        assert (one.unfinished.exists(), other.unfinished.exists()) == (True, False)
+        one.let_go()

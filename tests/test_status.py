@@ -67,7 +67,7 @@ def test_a_run_that_another_one_kept_out_leaves_a_line(people: Folder, duckanon:
 
     policy = people.policy(EXPORT + NAMED)
     assert duckanon("run", policy).code == 0
-    with one_at_a_time("people", Place.of(Policy.load(policy), people.database).key, 0):
+    with one_at_a_time(Place.of(Policy.load(policy), people.database).key, 0):
         assert duckanon("run", policy).code == 2
     *_, last = rows_of(people.path / "ledger.duckdb")
     assert last["outcome"] == "error"

@@ -15,22 +15,18 @@ from duckanon import resources
 from duckanon.engine import Column, Reading, Relation
 from duckanon.engine.catalog import CATALOG, nearest, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
-from duckanon.engine.files import copy_options, escaped, inside, read_back, text
+from duckanon.engine.files import copy_options, escaped, inside, read_back, text, written
 from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
 from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, texts
 from duckanon.engine.source_files import SourceFiles, find_files, must_agree, patterns_of
 from duckanon.engine.spill import Spill
+from duckanon.engine.types import is_number
 from duckanon.errors import EngineError
 from duckanon.expressions import table
 from duckanon.policy import CsvOptions, Release
 
-_NUMBERS = (
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
-    *("DECIMAL", "FLOAT", "DOUBLE"),
-)
 _LONGEST_DICTIONARY = 10_000  # labels
 
 
@@ -150,7 +146,7 @@ class DuckDB:
         return [Column(row[0], row[1]) for row in rows]
 
     def is_number(self, column: Column) -> bool:
-        return column.type.split("(")[0] in _NUMBERS and not column.type.endswith("]")
+        return is_number(column.type)
 
     def is_date(self, column: Column) -> bool:
         return column.type == "DATE" or column.type.startswith("TIMESTAMP")
@@ -291,6 +287,9 @@ class DuckDB:
 
     def write_file(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
         rows, options = query.sql(self.dialect, identify=True), copy_options(release, metadata)
+        if release.options.escape_formulas:
+            columns = [Column(row[0], row[1]) for row in self.fetch(f"DESCRIBE {rows}")]
+            rows = f"SELECT {written(columns, release)} FROM ({rows})"
         with self._one_thread() if release.options.partition_by else nullcontext():
             self._run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
 
@@ -316,6 +315,8 @@ class DuckDB:
 
     def read_mark(self, path: Path) -> str | None:
         """What `write_file` wrote into a Parquet file's metadata; None for any other file."""
+        if not path.is_file():
+            return None
         try:
             rows = self.connection.execute(
                 "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'duckanon'", [escaped(path)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from duckanon.engine import Column
+from duckanon.engine.formulas import escaped_cell, may_be_formulas, unescaped_cell
 from duckanon.engine.names import folded, quoted
 from duckanon.expressions import literal
 from duckanon.policy import Release
@@ -44,6 +45,16 @@ def copy_options(release: Release, metadata: dict[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
 
 
+def written(columns: list[Column], release: Release) -> str:
+    """What stands in the cells of a CSV file. The columns of partitions are no cells."""
+    return ", ".join(escaped_cell(c) if _escaped(c, release) else quoted(c.name) for c in columns)
+
+
+def _escaped(column: Column, release: Release) -> bool:
+    in_cells = folded(column.name) not in map(folded, release.options.partition_by)
+    return release.options.escape_formulas and in_cells and may_be_formulas(column)
+
+
 def _compression(release: Release) -> str | None:
     """Said for a CSV file at any rate: while it is unfinished, its name says nothing."""
     return release.options.compression or ("none" if release.kind == "csv" else None)
@@ -80,12 +91,17 @@ def read_back(path: Path, release: Release, columns: list[Column]) -> str:
     parts = release.options.partition_by
     partition = {folded(part) for part in parts}
     hive = "hive_partitioning = true, hive_types_autocast = false" if parts else "hive_partitioning = false"
-    shown = ", ".join(_shown(c) if folded(c.name) in partition else quoted(c.name) for c in columns)
+    shown = ", ".join(_shown(c) if folded(c.name) in partition else _cell(c, release) for c in columns)
     if release.kind == "parquet":
         return f"SELECT {shown} FROM read_parquet({_files(path, release)}, {hive})"
-    typed = ", ".join(f"{text(c.name)}: {text(c.type)}" for c in columns if folded(c.name) not in partition)
+    inside = {c.name: "VARCHAR" if _escaped(c, release) else c.type for c in columns if folded(c.name) not in partition}
+    typed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in inside.items())
     options = f"auto_detect = false, columns = {{{typed}}}, allow_quoted_nulls = false, {_csv_options(release)}"
     return f"SELECT {shown} FROM read_csv({_files(path, release)}, {options}, {hive})"
+
+
+def _cell(column: Column, release: Release) -> str:
+    return unescaped_cell(column) if _escaped(column, release) else quoted(column.name)
 
 
 def _shown(column: Column) -> str:

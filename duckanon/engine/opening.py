@@ -43,6 +43,8 @@ def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyCon
     if not path.exists():
         found = path.resolve()
         raise EngineError(f"{path}: there is no such database" + (f"; looked for {found}" if found != path else ""))
+    if not path.is_file():
+        raise EngineError(f"{path}: is a pipe, a socket or a device, not a DuckDB database")
     with path.open("rb") as file:
         if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
             raise EngineError(f"{path}: is not a DuckDB database")

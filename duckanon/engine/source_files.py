@@ -106,7 +106,11 @@ def _is_hidden(name: str) -> bool:
 
 
 def _glob(pattern: str, fetch: Fetch) -> list[str]:
-    return sorted(file for (file,) in fetch(f"SELECT file FROM glob({text(pattern)})"))
+    found = sorted(file for (file,) in fetch(f"SELECT file FROM glob({text(pattern)})"))
+    for file in map(Path, found):
+        if file.exists() and not file.is_file():
+            raise EngineError(f"source.file: {file}: is no file that can be read more than once; copy it to one")
+    return found
 
 
 def _ending(path: str) -> str:

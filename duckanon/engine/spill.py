@@ -10,6 +10,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from duckanon.lock import hold
+
 _PREFIX = f"duckanon-{os.getuid() if sys.platform != 'win32' else os.getlogin()}-spill-"
 _NEW = 60  # seconds: a folder younger than this may just not be locked yet
 
@@ -26,7 +28,7 @@ class Spill:
         self._handle: int | None = None
         with suppress(OSError):  # without such a folder nothing can be spilled
             self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-            self._handle = _locked(self.path)
+            self._handle = hold(self.path)
 
     def close(self) -> None:
         if self.path is not None:
@@ -42,22 +44,7 @@ def _sweep() -> None:
         with suppress(OSError):
             if left.is_symlink() or time.time() - left.stat().st_mtime < _NEW:
                 continue
-            handle = _locked(left)
+            handle = hold(left)
             if handle is not None:
                 shutil.rmtree(left, ignore_errors=True)
                 os.close(handle)
-
-
-def _locked(path: Path) -> int | None:
-    """A handle that holds the lock; None: another process does, or this system has no such locks."""
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return handle

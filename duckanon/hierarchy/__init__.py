@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from duckanon.engine import Column
 from duckanon.expressions import column, double, literal, sql
-from duckanon.hierarchy.kinds import Kind
+from duckanon.hierarchy.kinds import Kind, MaskKind
 
 
 @dataclass(frozen=True)
@@ -82,3 +82,19 @@ class Hierarchy:
 
     def describe(self, level: int) -> str:
         return self.descriptions[level]
+
+    @property
+    def tells_length(self) -> bool:
+        """Whether the top is as long as the longest value."""
+        return isinstance(self.kind, MaskKind) and self.kind.kept[-1] == 0
+
+    def of_length(self, longest: int) -> Hierarchy:
+        """The same for a longest value of so many characters."""
+        assert isinstance(self.kind, MaskKind)
+        kind = replace(self.kind, longest=longest)
+        return replace(self, kind=kind, top=kind.top, descriptions=(*self.descriptions[:-1], removed(kind.top)))
+
+
+def removed(top: str) -> str:
+    """What the top does to a column, in words."""
+    return f"removed ({top})"

@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, HierarchyError
 from duckanon.expressions import column, literal, sql, text_of
-from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.costs import level_costs
 from duckanon.hierarchy.drift import (
     Drift,
@@ -182,4 +182,4 @@ def _descriptions(engine: Engine, mapping: exp.Table, scheme: Scheme) -> tuple[s
             topmost = sql("CASE WHEN :label = :top THEN 1 ELSE 0 END", label=label, top=literal(scheme.top))
             query = exp.select(label).from_(mapping).group_by(label).order_by(topmost, "SUM(n) DESC", label).limit(1)
             between.append(f"such as {engine.fetch(query)[0][0]}")
-    return ("as it is", *between, f"removed ({scheme.top})")
+    return ("as it is", *between, removed(scheme.top))

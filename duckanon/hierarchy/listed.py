@@ -63,6 +63,8 @@ def list_table(spec: MappingTable, index: int, where: str, scratch: Scratch) -> 
 
 def _shape(path: Path, where: str) -> tuple[int, str, bool]:
     """Columns, delimiter and whether there is a header, from the first record."""
+    if path.exists() and not path.is_file():
+        raise HierarchyError([Fault(where, f"{path}: is no file that can be read more than once")])
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             line = file.readline(1_000_000)

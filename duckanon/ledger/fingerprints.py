@@ -94,7 +94,7 @@ def _mapping(spec: MappingTable, engine: Engine) -> list[Any] | None:
 def _contents(path: Path) -> str | None:
     """None: it cannot be read, which the run itself will say."""
     try:
-        return _contents_of(path)
+        return _contents_of(path) if path.is_file() else None
     except OSError:
         return None
 

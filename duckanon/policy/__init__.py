@@ -158,6 +158,7 @@ class FileOptions:
     delimiter: str = ","  # CSV
     header: bool = True
     null: str = ""
+    escape_formulas: bool = False  # cells that a spreadsheet would run get an apostrophe
 
 
 @dataclass(frozen=True)

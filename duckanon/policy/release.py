@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from duckanon.engine.formulas import like_a_formula
 from duckanon.engine.names import folded
 from duckanon.policy import FileOptions, Pseudonyms, Release
 from duckanon.policy.reader import Section, one_character, one_of, text, texts, truth, whole
@@ -29,6 +30,7 @@ def read_release(section: Section) -> Release:
         delimiter=section.get("delimiter", one_character, ","),
         header=section.get("header", truth, True),
         null=section.get("null", _text_or_empty, ""),
+        escape_formulas=section.get("escape_formulas", truth, False),
     )
     mode = section.get("mode", one_of("search", "fixed", "monotone"), "search")
     difference = section.get("difference", one_of("ignore", "warn", "refuse"), "warn")
@@ -47,6 +49,7 @@ def _fits(section: Section, kind: str) -> None:
         "delimiter": ("csv",),
         "header": ("csv",),
         "null": ("csv",),
+        "escape_formulas": ("csv",),
     }
     for name, kinds in of.items():
         if name in section.data and kind not in kinds:
@@ -59,6 +62,8 @@ def _go_together(section: Section, options: FileOptions) -> None:
         section.fault("partition_by", "names a column twice")
     if options.delimiter in options.null:
         section.fault("null", "must not hold the delimiter")
+    if options.escape_formulas and like_a_formula(options.null):
+        section.fault("null", "begins like a formula, and escape_formulas is set", 'choose another text, such as "NA"')
 
 
 def read_ledger(section: Section, folder: Path) -> Path | None:

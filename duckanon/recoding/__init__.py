@@ -36,6 +36,10 @@ class Recoding(Protocol):
     def described(self) -> dict[str, str]:
         """What is done to each quasi-identifier, in words."""
 
+    @property
+    def shown(self) -> Census:
+        """The census with its hierarchies as the release shows them."""
+
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
         """The released rows."""
 

@@ -37,7 +37,7 @@ class FullDomain:
         return None
 
     def described(self) -> dict[str, str]:
-        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        pairs = zip(self.shown.hierarchies, self.node, strict=True)
         return {hierarchy.column.name: hierarchy.describe(level) for hierarchy, level in pairs}
 
     def holding(self) -> exp.Select:
@@ -51,25 +51,36 @@ class FullDomain:
         """The classes that are released: their keys and sizes."""
         return self.census.scratch.table("good", self.holding(), "the classes that hold")
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        keys = self.census.keys(self.node)
-        columns = [column(name, "c") for name in (*keys, *self.census.others)]
-        cells = (
-            exp.select(*columns, sql("SUM(c.n)").as_("n"))
-            .from_(exp.alias_(self.census.table, "c", table=True))
-            .join(exp.alias_(self.good, "g", table=True), on=same(keys, "c", "g", nulls=False))
-        )
-        cells = cells.group_by(*columns) if columns else cells
-        return released_rows(self.census, cells, self.shown(), source, labels)
+    @cached_property
+    def shown(self) -> Census:
+        return self._shown_by(exp.select().from_(exp.alias_(self.good, "g", table=True)))
 
-    def shown(self) -> list[Shown]:
+    def _shown_by(self, classes: exp.Select) -> Census:
+        """The census as a release of the classes `g` shows it."""
+        at_top = [h for h, level in zip(self.census.hierarchies, self.node, strict=True) if level == h.height]
+        raw = classes.select(*(column(h.code(0), "c") for h in at_top))
+        return self.census.as_released(self._with_cells(raw), at_top)
+
+    def _with_cells(self, classes: exp.Select) -> exp.Select:
+        """The cells `c` of the census that are in the classes `g`."""
+        on = same(self.census.keys(self.node), "c", "g", nulls=False)
+        return classes.join(exp.alias_(self.census.table, "c", table=True), on=on)
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        columns = [column(name, "c") for name in (*self.census.keys(self.node), *self.census.others)]
+        cells = exp.select(*columns, sql("SUM(c.n)").as_("n")).from_(exp.alias_(self.good, "g", table=True))
+        cells = self._with_cells(cells)
+        cells = cells.group_by(*columns) if columns else cells
+        return released_rows(self.shown, cells, self.labels(), source, labels)
+
+    def labels(self) -> list[Shown]:
         pairs = zip(self.census.hierarchies, self.node, strict=True)
         return [
             Shown(h.code(level), _labels(h, level)) if level < h.height else Shown(None, None) for h, level in pairs
         ]
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-        generalized = generalized_by_level(self.census, self.node, source, keep)
+        generalized = generalized_by_level(self.shown, self.node, source, keep)
         pairs = zip(self.census.hierarchies, self.node, strict=True)
         keys = [f"g{h.index}" for h, level in pairs if level < h.height]
         return guarded_view(self.policy, self.census, generalized, keys, source, rows)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from duckanon.census import Census
 from duckanon.errors import ReleaseError
 from duckanon.expressions import column, same, sql, text_of
 from duckanon.lattice import Node
@@ -58,8 +59,22 @@ class Increment(FullDomain):
         self, policy: Policy, measurer: Measurer, measured: Measurement, source: BoundSource, before: exp.Table
     ) -> None:
         super().__init__(policy, measurer, measured)
+        self.shown = self._shown_before(source, before)
         self.cells = self._joined(source, before)
         self._count(before)
+
+    def _shown_before(self, source: BoundSource, before: exp.Table) -> Census:
+        """With the stars of the last release: what stands there stays as it is, whatever has come."""
+        longest = {}
+        for h, level in zip(self.census.hierarchies, self.node, strict=True):
+            if h.tells_length and level == h.height:
+                text = column(f"t{source.released.index(h.column.name)}")
+                stars = sql("MAX(LENGTH(:t))", t=text)
+                query = exp.select(stars).from_(before).where(sql("REPLACE(:t, '*', '') = ''", t=text))
+                ((longest[h.index],),) = self.census.engine.fetch(query)
+        if None in longest.values():  # of no rows; then what holds is the whole release
+            return self._shown_by(exp.select().from_(self.holding().subquery("g")))
+        return self.census.with_lengths(longest)
 
     def _now(self, source: BoundSource) -> exp.Select:
         """Every cell of the source at the node as shown (r0 …), its keys, its rows n, and whether its class holds."""
@@ -70,7 +85,7 @@ class Increment(FullDomain):
         cells = cells.from_(exp.alias_(census.table, "c", table=True))
         cells = cells.join(self.holding().subquery("g"), on=same(keys, "c", "g", nulls=False), join_type="left")
         cells = cells.group_by(*columns) if columns else cells
-        shown = labelled_cells(census, cells, self.shown(), source)
+        shown = labelled_cells(self.shown, cells, self.labels(), source)
         return shown.select(*(column(key, "c") for key in keys), column("holds", "c"))
 
     def _joined(self, source: BoundSource, before: exp.Table) -> exp.Table:

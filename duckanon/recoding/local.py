@@ -26,7 +26,8 @@ class LocalRecoding:
 
     def __init__(self, policy: Policy, measurer: Measurer, placement: Placement) -> None:
         self.policy, self.measurer, self.placement = policy, measurer, placement
-        self.census: Census = measurer.census
+        placed = self._placed_cells(measurer.census)
+        self.census = self.shown = measurer.census.as_released(placed, measurer.census.hierarchies)
         scratch = self.census.scratch
         self.listed = {
             h.index: scratch.table(f"shown_{h.index}", label_list(h), f"what {h.column.name} may show")
@@ -49,17 +50,21 @@ class LocalRecoding:
     def _classes(self) -> exp.Select:
         return judged_classes(self.placed, self.keys, self.policy.k, self.measurer.judged, nulls=False)
 
-    def _placed(self) -> exp.Select:
+    def _placed_cells(self, census: Census) -> exp.Select:
+        """The cells `c` of the census that are placed, `p`: their codes of the raw values."""
         names = self.placement.keys
         codes = [name for name in names if name.startswith("q")]
         # A sensitive value may be NULL, a code never is.
         match = exp.and_(
             same(codes, "c", "p", nulls=False), same([n for n in names if n not in codes], "c", "p", nulls=True)
         )
-        query = exp.select(*(column(name, "c") for name in (*(h.code(0) for h in self.census.hierarchies), "n")))
-        query = query.select(*(column(name, "c") for name in self.census.others))
-        query = query.from_(exp.alias_(self.census.table, "c", table=True))
-        query = query.join(exp.alias_(self.placement.table, "p", table=True), on=match)
+        query = exp.select(*(column(h.code(0), "c") for h in census.hierarchies))
+        query = query.from_(exp.alias_(census.table, "c", table=True))
+        return query.join(exp.alias_(self.placement.table, "p", table=True), on=match)
+
+    def _placed(self) -> exp.Select:
+        query = self._placed_cells(self.census)
+        query = query.select(*(column(name, "c") for name in ("n", *self.census.others)))
         for hierarchy in self.census.hierarchies:
             query = self._with_label(query, hierarchy)
         return query

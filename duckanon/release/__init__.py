@@ -2,25 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from sqlglot import exp
 
 from duckanon.census import Census
 from duckanon.expressions import column, literal, sql
 from duckanon.pseudonyms import pseudonymized
+from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
 _LONGEST_LIST = 10_000
 
-# Makes a table (code, label) of the query, in whatever form the target is written from best.
-Labels = Callable[[str, exp.Query], exp.Expr]
+
+class Labels(Protocol):
+    """The form of cells and labels that a target is written from best."""
+
+    def cells(self, query: exp.Query) -> exp.Query:
+        """The released cells, which every column's labels are asked for once more."""
+
+    def labels(self, thing: str, known: exp.Query, shown: exp.Query) -> exp.Expr:
+        """A table of what is `known` (code, label), at least for the codes that are `shown`."""
 
 
-def as_they_are(_: str, query: exp.Query) -> exp.Expr:
-    return query.subquery()
+class AsTheyAre:
+    """Nothing is kept: the release is one query."""
+
+    def cells(self, query: exp.Query) -> exp.Query:
+        return query
+
+    def labels(self, thing: str, known: exp.Query, shown: exp.Query) -> exp.Expr:
+        return known.subquery()
+
+
+@dataclass(frozen=True)
+class Dictionaries:
+    """Labels as dictionaries of the engine's own. A file holds such a dictionary whole, so it lists the labels of
+    released cells and no others: one that is there and not used tells of a row that is not."""
+
+    scratch: Scratch
+
+    def cells(self, query: exp.Query) -> exp.Query:
+        return exp.select("*").from_(self.scratch.table("released_cells", query, "the cells that are released"))
+
+    def labels(self, thing: str, known: exp.Query, shown: exp.Query) -> exp.Expr:
+        query = exp.select("code", "label").from_(known.subquery("known"))
+        return self.scratch.dictionary(thing, query.where(exp.In(this=column("code"), query=shown.subquery())))
+
+
+AS_THEY_ARE = AsTheyAre()
 
 
 @dataclass(frozen=True)
@@ -33,7 +65,7 @@ class Shown:
 
 
 def released_rows(
-    census: Census, cells: exp.Query, shown: list[Shown], source: BoundSource, labels: Labels = as_they_are
+    census: Census, cells: exp.Query, shown: list[Shown], source: BoundSource, labels: Labels = AS_THEY_ARE
 ) -> exp.Select:
     """The released rows, from the released cells of the census: labelled, sorted and repeated n times.
 
@@ -53,26 +85,32 @@ def repeated_rows(labelled: exp.Select, source: BoundSource) -> exp.Select:
 
 
 def labelled_cells(
-    census: Census, cells: exp.Query, shown: list[Shown], source: BoundSource, labels: Labels = as_they_are
+    census: Census, cells: exp.Query, shown: list[Shown], source: BoundSource, labels: Labels = AS_THEY_ARE
 ) -> exp.Select:
     """The cells `c` as the release shows them: r0 … in the order of its columns, and n."""
     named: dict[str, exp.Expr] = {}
     # Pseudonyms are made here, where there are the fewest, and where the order of the release is still to come: it must
     # not be that of the values behind them.
-    labelled = exp.select().from_(pseudonymized(cells, census.keep, census.scratch).subquery("c"))
+    cells = labels.cells(pseudonymized(cells, census.keep, census.scratch))
+    labelled = exp.select().from_(cells.subquery("c"))
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
             named[hierarchy.column.name] = literal(hierarchy.top)
             continue
-        known = labels(f"labels_{hierarchy.index}", part.labels)
+        known = labels.labels(f"labels_{hierarchy.index}", part.labels, _codes(cells, part.code))
         labelled, named[hierarchy.column.name] = _labelled(labelled, part.code, known, f"l{hierarchy.index}")
     for values in census.sensitive:
-        known = labels(f"values_{values.index}", exp.select("code", column("value").as_("label")).from_(values.table))
         code, alias = f"s{values.index}", f"v{values.index}"
+        value = exp.select("code", column("value").as_("label")).from_(values.table)
+        known = labels.labels(f"values_{values.index}", value, _codes(cells, code))
         labelled, named[values.column.name] = _labelled(labelled, code, known, alias)
     for place, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{place}", "c")
     return labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
+
+
+def _codes(cells: exp.Query, code: str) -> exp.Select:
+    return exp.select(column(code)).distinct().from_(cells.subquery("cells"))
 
 
 def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tuple[exp.Select, exp.Expr]:

@@ -9,10 +9,10 @@ from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.release.file import read_json, sidecar_of
-from duckanon.release.folder import MARK, bound_release
+from duckanon.release.folder import bound_release, mark_of_folder
 from duckanon.release.mark import levels_in, made_by
 from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
+from duckanon.source import BoundSource, released_type
 
 
 def exists(policy: Policy, engine: Engine) -> bool:
@@ -41,10 +41,11 @@ def _mark(policy: Policy, engine: Engine) -> str | None:
         found = engine.find(policy.release.to)
         return found.comment if found else None
     if policy.release.options.partition_by:
-        return read_json(path / MARK).get("mark")
+        return mark_of_folder(path)
     if policy.release.kind == "parquet":
         return engine.read_mark(path)
-    return read_json(sidecar_of(path)).get("mark")
+    mark: str | None = read_json(sidecar_of(path)).get("mark")
+    return mark
 
 
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
@@ -76,8 +77,8 @@ def _columns(path: Path, release: Release, source: BoundSource, engine: Engine) 
         if len(names) != len(expected):
             raise ReleaseError(f"release.to: {path} has {len(names)} columns, the policy releases {len(expected)}")
         names = expected
-    types = {c.name: c.type for c in source.keep}
-    types |= {c.name: "INTEGER" if wanted.publish == "level" else c.type for wanted, c in source.sensitive}
+    types = {c.name: released_type(c) for c in source.keep}
+    types |= {c.name: "INTEGER" if wanted.publish == "level" else released_type(c) for wanted, c in source.sensitive}
     return [Column(name, types.get(name, "VARCHAR")) for name in (*names, *parts)]
 
 

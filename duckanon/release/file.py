@@ -10,10 +10,12 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.engine import Engine, Relation
-from duckanon.errors import ReleaseError
+from duckanon.engine.formulas import like_a_formula
+from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.ledger.fingerprints import files_fingerprint
 from duckanon.policy import Policy
 from duckanon.release.mark import made_by, metadata_of
+from duckanon.release.permissions import pass_on
 from duckanon.release.place import Place, remove, to_disk
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
@@ -26,11 +28,15 @@ class FileTarget:
         self.policy, self.engine = policy, engine
         self.release = policy.release
         self.place = Place(policy, engine)
-        self.path, self.unfinished = self.place.path, self.place.unfinished
+        self.path = self.place.path
+        self.replace, self._usual = replace, 0o600
         self._must_fit()
         self.place.must_be_writable()
         self.place.must_hold_no_input()
-        if self.path.exists() and not replace and not self._ours():
+        self._must_be_free()
+
+    def _must_be_free(self) -> None:
+        if self.path.exists() and not self.replace and not self._ours():
             raise ReleaseError(
                 f"release.to: {self.path} exists and was not made by this policy; "
                 "choose another name, or replace it with --replace"
@@ -41,20 +47,39 @@ class FileTarget:
             raise ReleaseError(f"release.to: {self.path} is a folder; name a file, or see partition_by")
 
     @property
-    def _sidecar(self) -> Path:
-        return sidecar_of(self.path)
+    def unfinished(self) -> Path:
+        return self.place.unfinished
+
+    @property
+    def _marked_inside(self) -> bool:
+        """Whether the release itself says whose it is; else a file beside it does."""
+        return self.release.kind == "parquet"
 
     def _ours(self) -> bool:
-        if self.release.kind == "parquet":
+        if self._marked_inside:
             return made_by(self.engine.read_mark(self.path), self.policy)
-        known = read_json(self._sidecar)
-        return _fingerprint(self.path) in known.get("files", []) and made_by(known.get("mark"), self.policy)
+        known = read_json(sidecar_of(self.path))
+        states = known.get("files")
+        return made_by(known.get("mark"), self.policy) and isinstance(states, list) and any(map(self._is_now, states))
+
+    def _state(self, path: Path) -> Any:
+        """By what a release is known again."""
+        status = path.stat()
+        return [status.st_size, status.st_mtime_ns]
+
+    def _is_now(self, state: Any) -> bool:
+        return bool(self._state(self.path) == state)
 
     def must_not_be(self, source: BoundSource) -> None:
-        """A file is no table; that it is no input was checked at the start."""
+        """A file is no table; that it is no input was checked at the start. Its columns name themselves in it."""
+        named = [name for name in source.released if like_a_formula(name)]
+        if self.release.options.escape_formulas and named:
+            what, remedy = f"'{named[0]}' begins like a formula itself", "name it otherwise in source.query"
+            raise PolicyError([Fault("release.escape_formulas: column", what, remedy)], self.policy.file)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()
+        self._usual = self._begin()
         self.engine.write_file(query, self.unfinished, self.release, metadata_of(mark))
         shape = scratch.view("shape", query, "")
         name = scratch.adopt("VIEW", "written")
@@ -74,30 +99,47 @@ class FileTarget:
         except OSError:
             return None
 
-    def settle(self, mark: str) -> None:
+    def _begin(self) -> int:
         try:
-            self._swap_in(mark)
+            return self.place.begin(folder=bool(self.release.options.partition_by))
+        except OSError as error:
+            raise ReleaseError(f"release.to: {self.path} cannot be written: {error.strerror or error}") from error
+
+    def settle(self, mark: str) -> None:
+        """Whoever came to this place since it was found free keeps it."""
+        try:
+            self._must_fit()
+            self._must_be_free()
+            self._to_disk()
+            pass_on(self.path, self.unfinished, self._usual)
+            if not self._marked_inside:
+                self._say_whose(mark)
+            self._swap_in()
             to_disk(self.path.parent)
         except OSError as error:
             raise ReleaseError(f"release.to: {self.path} cannot be written: {error.strerror or error}") from error
         finally:
             self.abandon()
 
-    def _swap_in(self, mark: str) -> None:
+    def _to_disk(self) -> None:
         to_disk(self.unfinished)
-        if self.release.kind == "csv":
-            self._say_whose(mark)
+
+    def _swap_in(self) -> None:
         os.replace(self.unfinished, self.path)
 
     def _say_whose(self, mark: str) -> None:
-        """Before the file takes its place, so that it is ours at every moment: the old one and the new one."""
-        files = [_fingerprint(file) for file in (self.unfinished, self.path) if file.exists()]
-        if self.path.exists() and not self._ours():
-            files = files[:1]
+        """Before the release takes its place, so that it is ours at every moment: the old one and the new one. It names
+        files of the release, so it is open to nobody to whom the release is not."""
+        known = [self.unfinished, self.path] if self.path.exists() and self._ours() else [self.unfinished]
+        said = json.dumps({"files": [self._state(path) for path in known], "mark": mark}, ensure_ascii=False)
         written = self.unfinished.with_suffix(".sidecar")
         try:
-            written.write_text(json.dumps({"files": files, "mark": mark}), encoding="utf-8")
-            os.replace(written, self._sidecar)
+            os.close(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            self.place.keep(written)
+            written.write_text(said, encoding="utf-8")
+            written.chmod(self.unfinished.stat().st_mode & 0o666)
+            to_disk(written)
+            os.replace(written, sidecar_of(self.path))
         except OSError:
             written.unlink(missing_ok=True)
             raise
@@ -106,23 +148,19 @@ class FileTarget:
         """Leaves nothing beside the release: neither what did not become one, nor what it replaced, nor what a killed
         run has left."""
         remove(self.unfinished)
+        self.place.let_go()
         self.place.sweep()
 
 
 def sidecar_of(path: Path) -> Path:
-    """A CSV file cannot say whose it is; a hidden file beside it does."""
+    """A CSV file or a folder cannot say whose it is; a hidden file beside it does."""
     return path.with_name(f".{path.name}.duckanon")
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """A small document of ours; empty when there is none, or none that can be read."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _fingerprint(path: Path) -> list[int]:
-    status = path.stat()
-    return [status.st_size, status.st_mtime_ns]

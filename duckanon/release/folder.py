@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 from dataclasses import replace as changed
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from sqlglot import exp
@@ -16,13 +16,13 @@ from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy, Release
-from duckanon.release.file import FileTarget, read_json
+from duckanon.release.file import FileTarget, read_json, sidecar_of
 from duckanon.release.mark import made_by
 from duckanon.release.place import remove, to_disk
 from duckanon.scratch import Scratch
 from duckanon.source import BoundSource
 
-MARK = ".duckanon"  # in the folder: whose it is, and which files are its own
+_MARK_INSIDE = ".duckanon"  # in folders that earlier versions made: whose it is, and which files are its own
 _MOST_FOLDERS = 10_000
 _LONGEST_NAME = 255  # bytes, on all common file systems
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -38,14 +38,31 @@ class FolderTarget(FileTarget):
 
     def _ours(self) -> bool:
         """A folder of this policy without strange files in it; an empty one is nobody's."""
-        own = read_json(self.path / MARK)
-        found = {name: size for name, size in _sizes(self.path).items() if name != MARK}
-        if not found and not own:
-            return True
+        found = self._state(self.path)
+        return not found or super()._ours() or self._ours_by_mark_inside(found)
+
+    def _ours_by_mark_inside(self, found: dict[str, int]) -> bool:
+        own = read_json(self.path / _MARK_INSIDE)
         known = own.get("files")
-        return isinstance(known, dict) and made_by(own.get("mark"), self.policy) and found.items() <= known.items()
+        if not isinstance(known, dict) or not made_by(own.get("mark"), self.policy):
+            return False
+        return all(known.get(name) == size for name, size in found.items() if name != _MARK_INSIDE)
+
+    @property
+    def _marked_inside(self) -> bool:
+        return False
+
+    def _state(self, path: Path) -> dict[str, int]:
+        """Every file below the folder, and what else may lie there, with its size."""
+        found = [file for file in path.rglob("*") if file.is_symlink() or not file.is_dir()]
+        return {file.relative_to(path).as_posix(): file.lstat().st_size for file in found}
+
+    def _is_now(self, state: Any) -> bool:
+        """Of its own files some may be gone."""
+        return isinstance(state, dict) and self._state(self.path).items() <= state.items()
 
     def must_not_be(self, source: BoundSource) -> None:
+        super().must_not_be(source)
         self.release = bound_release(self.policy, source)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
@@ -77,14 +94,13 @@ class FolderTarget(FileTarget):
         others = [c.name for c in self.engine.columns(shape) if c.name not in first]
         return exp.select("*").from_(query.subquery("released")).order_by(*map(column, (*first, *others)))
 
-    def _swap_in(self, mark: str) -> None:
-        files = _sizes(self.unfinished)
-        own = json.dumps({"mark": mark, "files": files}, ensure_ascii=False)
-        (self.unfinished / MARK).write_text(own, encoding="utf-8")
+    def _to_disk(self) -> None:
         for folder, _, names in os.walk(self.unfinished):
             for name in names:
                 to_disk(Path(folder, name))
             to_disk(Path(folder))
+
+    def _swap_in(self) -> None:
         if not self.path.exists():
             os.rename(self.unfinished, self.path)
         elif not _exchanged(self.unfinished, self.path):
@@ -92,6 +108,7 @@ class FolderTarget(FileTarget):
 
     def _replace_in_two_steps(self) -> None:
         """Where two folders cannot change places at once. Whoever dies in between is repaired by the next run."""
+        self.place.keep(self.path)
         os.rename(self.path, self.place.previous)
         try:
             os.rename(self.unfinished, self.path)
@@ -123,10 +140,9 @@ def bound_release(policy: Policy, source: BoundSource) -> Release:
     return changed(policy.release, options=changed(options, partition_by=columns))
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    """Every file below the folder, and what else may lie there, with its size."""
-    found = [path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()]
-    return {path.relative_to(folder).as_posix(): path.lstat().st_size for path in found}
+def mark_of_folder(path: Path) -> Any:
+    """What a folder is said to be, beside it or inside."""
+    return read_json(sidecar_of(path)).get("mark") or read_json(path / _MARK_INSIDE).get("mark")
 
 
 def _exchanged(one: Path, other: Path) -> bool:

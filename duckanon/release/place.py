@@ -5,32 +5,70 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+import secrets
 import shutil
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from duckanon.engine import Engine
 from duckanon.errors import EngineError, ReleaseError
+from duckanon.lock import hold
 from duckanon.policy import MappingFile, Policy
 
 
 class Place:
-    """A path, and a hidden one beside it for what is not finished; that one is named after the process."""
+    """A path, and hidden ones beside it for what is not finished. Those are ours as long as we hold their locks, which
+    the kernel lets go of however a process ends, on whatever machine of this volume: what nobody holds is left over."""
 
     def __init__(self, policy: Policy, engine: Engine) -> None:
         self.policy, self.engine = policy, engine
+        named = policy.folder / policy.release.to
         try:
-            self.path = (policy.folder / policy.release.to).resolve()
-            self.path.exists()
+            self.path = named.resolve()
+            strange = any(path.exists() and not path.is_file() and not path.is_dir() for path in (named, self.path))
         except (ValueError, OSError, RuntimeError):
             raise ReleaseError("release.to: is not a path") from None
+        if strange:
+            raise ReleaseError(f"release.to: {named} is a pipe, a socket or a device, not a file; choose another name")
         if not self.path.name:
             raise ReleaseError(f"release.to: {self.path} is a folder that nothing can replace")
-        self.unfinished = self._beside("unfinished")
-        self.previous = self._beside("previous")
+        self._held: list[int] = []
+        self.unfinished, self.previous = self._beside("unfinished"), self._beside("previous")
 
     def _beside(self, what: str) -> Path:
-        return self.path.with_name(f".{self.path.name}.{os.getpid()}.{what}")
+        return self.path.with_name(f".{self.path.name}.{secrets.token_hex(6)}.{what}")
+
+    def begin(self, folder: bool) -> int:
+        """Make what is to be written, for our own eyes until it is finished, and hold it. Says which mode the umask
+        gives it."""
+        usual = self._make(folder)
+        if not self.keep(self.unfinished):  # somebody sweeps just now; or nobody can, where there are no locks
+            remove(self.unfinished)
+            self.unfinished = self._beside("unfinished")
+            usual = self._make(folder)
+            self.keep(self.unfinished)
+        return usual
+
+    def _make(self, folder: bool) -> int:
+        if folder:
+            self.unfinished.mkdir()
+        else:
+            os.close(os.open(self.unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
+        usual = stat.S_IMODE(self.unfinished.stat().st_mode)
+        self.unfinished.chmod(0o700 if folder else 0o600)
+        return usual
+
+    def keep(self, path: Path) -> bool:
+        """Hold what is at a path until `let_go`, wherever it is moved; False: that is not possible."""
+        handle = hold(path)
+        self._held += [] if handle is None else [handle]
+        return handle is not None
+
+    def let_go(self) -> None:
+        while self._held:
+            os.close(self._held.pop())
 
     def must_be_writable(self) -> None:
         if not self.path.parent.is_dir():
@@ -82,13 +120,20 @@ class Place:
 
     def sweep(self) -> None:
         """Removes what a killed run left unfinished, not what another run is writing now."""
-        for left in (*self._left("unfinished"), *self._left("sidecar")):
-            remove(left)
+        for what in ("unfinished", "sidecar"):
+            for left in self._left(what):
+                remove(left)
 
-    def _left(self, what: str) -> list[Path]:
-        """What the dead have left beside the path."""
-        beside = self.path.parent.glob(f".{glob.escape(self.path.name)}.*.{what}")
-        return [left for left in beside if not _alive(left.suffixes[-2].removeprefix("."))]
+    def _left(self, what: str) -> Iterator[Path]:
+        """What the dead have left beside the path; nobody can take it while it is looked at."""
+        for left in list(self.path.parent.glob(f".{glob.escape(self.path.name)}.*.{what}")):
+            token = left.name.removeprefix(f".{self.path.name}.").removesuffix(f".{what}")
+            handle = hold(left) if "." not in token else None  # else it is of a longer name
+            if handle is not None:
+                try:
+                    yield left
+                finally:
+                    os.close(handle)
 
     def repair(self) -> None:
         """A run that died between two renames had moved the release aside: back with it, or away if it is replaced."""
@@ -130,13 +175,3 @@ def _same_file(one: Path, other: Path) -> bool:
         return one.samefile(other)
     except OSError:
         return False
-
-
-def _alive(process: str) -> bool:
-    try:
-        os.kill(int(process), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except OSError:
-        return True
-    return int(process) != os.getpid()
