@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -58,12 +58,6 @@ class Census:
     def others(self) -> list[str]:
         """The columns of what is released beside the quasi-identifiers."""
         return [f"s{values.index}" for values in self.sensitive] + [f"k{place}" for place in range(len(self.keep))]
-
-    def remaining(self, policy: Policy) -> Policy:
-        """The policy with what is left of its budget, once the rows are suppressed that are left out."""
-        if not self.left_out:
-            return policy
-        return replace(policy, suppression=max(0, policy.budget(self.rows) - self.left_out))
 
     def keys(self, levels: tuple[int, ...]) -> list[str]:
         """The columns that tell the classes of a node apart; a column at its top tells nothing."""

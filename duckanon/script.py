@@ -15,6 +15,7 @@ from duckanon.measure import Measurer
 from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.portable import DIALECTS
+from duckanon.problem import Problem
 from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
@@ -36,7 +37,7 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
     try:
         source = bind_source(policy, scratch)
         census = take_census(policy, source, scratch)
-        measurer = Measurer(policy, census)
+        measurer = Measurer(Problem.of(policy, census))
         statements = list(engine.trace[start:])
         if levels is None and policy.search.method in LOCAL:
             header = f"-- policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
@@ -79,7 +80,7 @@ def _given(levels: str, census: Census) -> Node:
 
 
 def _found(policy: Policy, census: Census, measurer: Measurer) -> Node:
-    found = search(policy, census, measurer, lambda *_: None)
+    found = search(measurer, lambda *_: None)
     if found.answer is None:
         raise PolicyError([Fault("policy", "no node of the lattice holds", "choose one with --levels")], policy.file)
     return found.answer.node
@@ -90,7 +91,7 @@ def _node_statements(
 ) -> list[tuple[str, Statement]]:
     start = len(scratch.engine.trace)
     scratch.view("level", _level_view(census, node), "the level view over the census")
-    recoding = FullDomain(policy, measurer, measurer.measure(node))
+    recoding = FullDomain(measurer, measurer.measure(node, wholly=True))
     return _release_statements(recoding, source, scratch, start)
 
 
@@ -98,11 +99,11 @@ def _local_statements(
     policy: Policy, census: Census, measurer: Measurer, source: BoundSource, scratch: Scratch
 ) -> list[tuple[str, Statement]]:
     """What follows once the cells are placed; the placing itself takes hundreds of statements, none like another."""
-    placement = place(policy, census, measurer, lambda *_: None)
+    placement = place(measurer, lambda *_: None)
     if placement is None:
         raise PolicyError([Fault("policy", f"{policy.search.method} finds no release that holds")], policy.file)
     start = len(scratch.engine.trace)
-    return _release_statements(LocalRecoding(policy, measurer, placement), source, scratch, start)
+    return _release_statements(LocalRecoding(measurer, placement), source, scratch, start)
 
 
 def _release_statements(

@@ -7,10 +7,8 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from duckanon.census import Census
 from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
-from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.release import Labels
 from duckanon.release.view import Keeper
@@ -58,34 +56,32 @@ class Found:
     reasons: tuple[str, ...] = ()  # why there is no recoding, where that is not for the constraints at the top
 
 
-def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
+def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
     """A recoding by the policy's method; `last`, the node of the last release, binds it by the policy's mode."""
     from duckanon.local import place
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.recoding.local import LocalRecoding
 
-    if policy.search.method not in LOCAL:
-        found = _found_node(policy, census, measurer, seen, last)
-        recoding = FullDomain(policy, measurer, found.answer) if found.answer else None
+    if measurer.policy.search.method not in LOCAL:
+        found = _found_node(measurer, seen, last)
+        recoding = FullDomain(measurer, found.answer) if found.answer else None
         return Found(found.path, found.bottom, recoding, found.top, found.effort)
-    policy = census.remaining(policy)
-    lattice = Lattice(tuple(h.height for h in census.hierarchies))
+    lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
     (bottom,) = Survey(measurer).measure([lattice.bottom])
-    placement = place(policy, census, measurer, seen)
+    placement = place(measurer, seen)
     if placement is None:
-        return Found((), bottom, None, measurer.measure(lattice.top, policy.budget(census.rows)))
-    return Found((), bottom, LocalRecoding(policy, measurer, placement))
+        return Found((), bottom, None, measurer.measure(lattice.top))
+    return Found((), bottom, LocalRecoding(measurer, placement))
 
 
-def _found_node(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
+def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
     """By the policy's mode: any node, none finer than the last, or the last and no other."""
     if last is None:
-        return search(policy, census, measurer, seen)
+        return search(measurer, seen)
     (bottom,) = Survey(measurer).measure([(0,) * len(last)])
-    if policy.release.mode == "monotone":
-        return replace(search(policy, census, measurer, seen, floor=last), bottom=bottom)
-    budget = census.remaining(policy).budget(census.rows)
-    measured = measurer.measure(last, budget)
-    holds = measured.holds(budget)
+    if measurer.policy.release.mode == "monotone":
+        return replace(search(measurer, seen, floor=last), bottom=bottom)
+    measured = measurer.measure(last)
+    holds = measured.holds(measurer.problem.budget)
     path = (Step(last, measured.failing_rows, holds),)
     return FoundNode(path, bottom, measured if holds else None, top=None if holds else measured)

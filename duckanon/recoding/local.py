@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census import Census, released_value
+from duckanon.census import released_value
 from duckanon.classes import judged_classes
 from duckanon.expressions import case_of, column, literal, same, sql
 from duckanon.hierarchy import Hierarchy
@@ -14,7 +14,6 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, guarded_view, shown_as_they_are
 from duckanon.source import BoundSource, plain
@@ -24,9 +23,9 @@ from duckanon.utility import Lost, lost_utility
 class LocalRecoding:
     """Released cells with, for each quasi-identifier i, their level l{i} and the id g{i} of the label they show."""
 
-    def __init__(self, policy: Policy, measurer: Measurer, placement: Placement) -> None:
-        self.policy, self.measurer, self.placement = policy, measurer, placement
-        self.census: Census = measurer.census
+    def __init__(self, measurer: Measurer, placement: Placement) -> None:
+        self.measurer, self.placement = measurer, placement
+        self.policy, self.census = measurer.policy, measurer.census
         scratch = self.census.scratch
         self.listed = {
             h.index: scratch.table(f"shown_{h.index}", label_list(h), f"what {h.column.name} may show")
@@ -145,8 +144,8 @@ class LocalRecoding:
         utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.classes, self.squares).as_json()
         # A suppressed row costs 1 in every column; those that are left out of the census are not among its cells.
         left_out = self.census.left_out * len(self.census.hierarchies)
-        utility["distortion"] = distortion(self.policy, self.census, self.placement) + left_out
-        utility["total_information_loss"] = total_information_loss(self.policy, self.census, self.placement) + left_out
+        utility["distortion"] = distortion(self.census, self.placement, self.policy.search.beta) + left_out
+        utility["total_information_loss"] = total_information_loss(self.census, self.placement) + left_out
         return utility
 
     def _lost(self) -> list[Lost]:

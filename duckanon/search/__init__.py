@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from duckanon.census import Census
 from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
-from duckanon.policy import Policy
 from duckanon.survey import Survey, Surveyed
 
 Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
@@ -35,20 +33,21 @@ class FoundNode:
     effort: dict[str, Any] | None = None
 
 
-def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen, floor: Node | None = None) -> FoundNode:
-    """Walk the lattice by the policy's method, nowhere below `floor`."""
+def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: str | None = None) -> FoundNode:
+    """Search the lattice by a method, the policy's unless another is named, nowhere below `floor`."""
     from duckanon.search.datafly import most_values
     from duckanon.search.greedy import least_loss
     from duckanon.search.optimal import find_optimal
     from duckanon.search.walk import walk
 
-    policy = census.remaining(policy)
-    lattice = Lattice(tuple(h.height for h in census.hierarchies), floor)
+    wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
+    lattice = Lattice(tuple(h.height for h in hierarchies), floor)
     survey = Survey(measurer)
-    if policy.search.method == "optimal":
-        return find_optimal(policy, lattice, survey, seen)
-    if policy.search.method == "datafly":
-        choose = most_values(lattice, census.hierarchies)
+    method = method or wanted.method
+    if method == "optimal":
+        return find_optimal(lattice, survey, seen)
+    if method == "datafly":
+        choose = most_values(lattice, hierarchies)
     else:
-        choose = least_loss(lattice, census.hierarchies, policy.search.weighting)
-    return walk(lattice, survey, policy.budget(census.rows), choose, seen)
+        choose = least_loss(lattice, hierarchies, wanted.weighting)
+    return walk(lattice, survey, choose, seen)

@@ -15,7 +15,6 @@ from duckanon.lattice import Lattice, Node, nowhere_above
 from duckanon.measure import Measurer
 from duckanon.objective import TIE, Objective, objective
 from duckanon.people import ROWS
-from duckanon.policy import Policy
 from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.greedy import least_loss
 from duckanon.search.walk import walk
@@ -99,17 +98,15 @@ class _Probe:
 class OptimalSearch:
     """The state of one search."""
 
-    def __init__(
-        self, lattice: Lattice, survey: Survey, objective: Objective, budget: int, limits: Limits, seen: Seen
-    ) -> None:
+    def __init__(self, lattice: Lattice, survey: Survey, objective: Objective, limits: Limits, seen: Seen) -> None:
         self.lattice, self.survey, self.objective = lattice, survey, objective
-        self.budget, self.limits, self.seen = budget, limits, seen
+        self.budget, self.limits, self.seen = survey.measurer.problem.budget, limits, seen
         self.effort = Effort(lattice.size)
         self.best = _Best()
         self.improvements: list[Surveyed] = []
         self.measured: dict[Node, Surveyed] = {}
         self.k_alone = not survey.measurer.judged
-        self.monotone = is_monotone(survey.measurer, budget)
+        self.monotone = is_monotone(survey.measurer)
         self.failing: list[Node] = []  # where failing is monotone: the highest nodes known to fail
         self.holding: list[Node] = []  # … and the lowest known to hold
         self.started = time.monotonic()
@@ -235,30 +232,30 @@ class OptimalSearch:
             self._remember(found.node, found.within(self.budget))
         bound, most = self.objective.bound, _tied(self.best.loss)
         good = [found for found in surveyed if bound(found.node, found.failing_rows) <= most]
-        good = [found for found in good if self.survey.holds(found, self.budget)]
+        good = [found for found in good if self.survey.holds(found)]
         for found, loss in zip(good, self.objective.loss(good), strict=True):
             self.seen(found.node, found.failing_rows)
             if self.best.offer(loss, found):
                 self.improvements.append(found)
 
 
-def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -> FoundNode:
+def find_optimal(lattice: Lattice, survey: Survey, seen: Seen) -> FoundNode:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
-    budget, measurer = policy.budget(survey.census.rows), survey.measurer
-    limits = Limits(policy.search.time_limit, policy.search.nodes)
-    search = OptimalSearch(lattice, survey, objective(policy, survey), budget, limits, seen)
+    measurer, wanted = survey.measurer, survey.measurer.policy.search
+    limits = Limits(wanted.time_limit, wanted.nodes)
+    search = OptimalSearch(lattice, survey, objective(survey, wanted.loss), limits, seen)
     # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
-    choose = least_loss(lattice, survey.census.hierarchies, policy.search.weighting)
-    greedy = walk(lattice, survey, budget, choose, seen)
+    choose = least_loss(lattice, survey.census.hierarchies, wanted.weighting)
+    greedy = walk(lattice, survey, choose, seen)
     node = search.run([greedy.answer.node] if greedy.answer else [])
     path = tuple(Step(better.node, better.failing_rows, True) for better in search.improvements)
     effort = search.effort.as_json()
     if node is None:
-        return FoundNode(path, greedy.bottom, None, top=measurer.measure(lattice.top, budget), effort=effort)
-    return FoundNode(path, greedy.bottom, measurer.measure(node, budget), effort=effort)
+        return FoundNode(path, greedy.bottom, None, top=measurer.measure(lattice.top), effort=effort)
+    return FoundNode(path, greedy.bottom, measurer.measure(node), effort=effort)
 
 
-def is_monotone(measurer: Measurer, budget: int) -> bool:
+def is_monotone(measurer: Measurer) -> bool:
     """Whether a node that fails proves that every finer one fails. With a budget that is so for k alone; and of two
     classes that share people the whole may break a rule that both of them hold."""
     if not measurer.judged:
@@ -266,7 +263,7 @@ def is_monotone(measurer: Measurer, budget: int) -> bool:
     if measurer.counted is not ROWS:
         return False
     rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
-    return budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
+    return measurer.problem.budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
 
 
 def _tied(loss: float) -> float:

@@ -67,11 +67,12 @@ class Survey:
         """Whether so many nodes from this one upwards are measured in hardly more time than one."""
         return self._aggregates.at(node).is_light_for(nodes)
 
-    def holds(self, surveyed: Surveyed, budget: int) -> bool:
+    def holds(self, surveyed: Surveyed) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
+        budget = self.measurer.problem.budget
         if not surveyed.within(budget):
             return False
-        return not self.measurer.table_rules or self.measurer.measure(surveyed.node, budget).holds(budget)
+        return not self.measurer.table_rules or self.measurer.measure(surveyed.node).holds(budget)
 
     def failing_costs(self, surveyed: list[Surveyed]) -> list[float]:
         """Per node the importance-weighted NCP of all cells of its failing rows."""

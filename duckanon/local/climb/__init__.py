@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
 
-from duckanon.census import Census
 from duckanon.lattice import Node
 from duckanon.local import Placement
 from duckanon.local.climb.ground import Ground
@@ -14,7 +12,6 @@ from duckanon.local.climb.leaks import Leaks
 from duckanon.local.climb.scout import Scout
 from duckanon.local.climb.settlement import Settlement
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
 from duckanon.search import Seen, search
 
 _LOOKS = 1_500_000  # tuples times nodes that one statement may look at
@@ -143,17 +140,16 @@ class Climb:
         return placed
 
 
-def climb(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Placement | None:
+def climb(measurer: Measurer, seen: Seen) -> Placement | None:
     """Place every tuple at the levels of its class; None: no release within the budget was found."""
-    ground = Ground(census, measurer)
+    ground = Ground(measurer)
     Climb(ground, seen).run()
-    settlement = Settlement(ground, policy.budget(census.rows))
+    settlement = Settlement(ground)
     settlement.take_in("left_over")
     if not _settled(settlement):
         # A climb can lose its way where a single node would do, since not every rule survives a merge.
-        greedy = replace(policy, search=replace(policy.search, method="greedy"))
-        found = search(greedy, census, measurer, seen)
-        if found.answer is None or not settlement.start_again(found.answer.node, policy.budget(census.rows)):
+        found = search(measurer, seen, method="greedy")
+        if found.answer is None or not settlement.start_again(found.answer.node):
             return None
     return _placement(ground)
 

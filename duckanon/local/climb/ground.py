@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from duckanon.census import Census
 from duckanon.classes import judged_classes
 from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
@@ -28,10 +27,10 @@ _WORD = 62  # bits of a key that fit into one number
 class Ground(Tables):
     """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
 
-    def __init__(self, census: Census, measurer: Measurer) -> None:
-        super().__init__(census.scratch, "climb")
-        self.census, self.measurer = census, measurer
-        self.hierarchies = census.hierarchies
+    def __init__(self, measurer: Measurer) -> None:
+        self.measurer, self.census = measurer, measurer.census
+        super().__init__(self.census.scratch, "climb")
+        self.hierarchies = self.census.hierarchies
         self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
         self.places = _places(self.lattice.heights)
         self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
