@@ -143,7 +143,7 @@ class Run:
         if recoding is None:
             fixed = last is not None and policy.release.mode == "fixed"
             where = "at the levels of the last release" if fixed else GENERALIZED
-            told = found.reasons or tuple(why(found, problem.budget, where))
+            told = found.reasons or tuple(why(found, problem, where))
             return self.infeasible(census, found, told, where)
         with self.timed("release", "releasing"):
             self.mark = self.book.signed(mark_of(policy, VERSION, recoding.levels))
@@ -265,6 +265,7 @@ class Run:
             release=None,
             reasons=reasons,
             failed_at=where,
+            proven=found is None or found.proven,
         )
 
     def result(

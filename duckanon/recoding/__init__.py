@@ -13,6 +13,7 @@ from duckanon.policy.load import LOCAL
 from duckanon.release import Labels
 from duckanon.release.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
+from duckanon.search.monotone import top_is_best
 from duckanon.source import BoundSource
 from duckanon.survey import Survey, Surveyed
 
@@ -46,7 +47,7 @@ class Recoding(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """How a search went and what it found; without a recoding `top` says why even the top node does not hold."""
+    """How a search went and what it found; without a recoding `top` says what does not hold at the top node."""
 
     path: tuple[Step, ...]
     bottom: Surveyed
@@ -54,6 +55,8 @@ class Found:
     top: Measurement | None = None
     effort: dict[str, Any] | None = None
     reasons: tuple[str, ...] = ()  # why there is no recoding, where that is not for the constraints at the top
+    top_is_best: bool = True  # whether no node does better than the top
+    proven: bool = True  # without a recoding: that there is none
 
 
 def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
@@ -65,12 +68,16 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
     if measurer.policy.search.method not in LOCAL:
         found = _found_node(measurer, seen, last)
         recoding = FullDomain(measurer, found.answer) if found.answer else None
-        return Found(found.path, found.bottom, recoding, found.top, found.effort)
+        proven = found.effort is None or bool(found.effort["proven"])
+        best = top_is_best(measurer)
+        return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
     lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
     (bottom,) = Survey(measurer).measure([lattice.bottom])
     placement = place(measurer, seen)
     if placement is None:
-        return Found((), bottom, None, measurer.measure(lattice.top))
+        top, best = measurer.measure(lattice.top), top_is_best(measurer)
+        proven = best and not top.holds(measurer.problem.budget)
+        return Found((), bottom, None, top, top_is_best=best, proven=proven)
     return Found((), bottom, LocalRecoding(measurer, placement))
 
 

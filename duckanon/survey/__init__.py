@@ -67,6 +67,11 @@ class Survey:
         """Whether so many nodes from this one upwards are measured in hardly more time than one."""
         return self._aggregates.at(node).is_light_for(nodes)
 
+    def affordable(self, looks: int) -> int:
+        """How many nodes may be measured for so many looks at a cell of the census; some always may."""
+        each = self._aggregates.most * (_ALONE if self.measurer.table_rules else 1)
+        return max(_FEWEST, looks // each)
+
     def holds(self, surveyed: Surveyed) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
         budget = self.measurer.problem.budget
@@ -113,6 +118,11 @@ class Survey:
         cells = f"SELECT UNNEST([{places}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._classes}'
 
+
+_FEWEST = 60  # nodes that any census affords
+_ALONE = (
+    10  # what a node costs that is asked for the rules on the whole table, too: these are not asked of many at once
+)
 
 _FIGURES = """COUNT(CASE WHEN failing THEN 1 END), COALESCE(SUM(CASE WHEN failing THEN x END), 0),
 COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)"""
