@@ -11,7 +11,7 @@ from duckanon.classes import judged_classes
 from duckanon.lattice import Node
 from duckanon.measure import Measurer
 from duckanon.survey.aggregates import Aggregate, Aggregates
-from duckanon.survey.packing import Packing, priced
+from duckanon.survey.packing import Packing
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,9 @@ class Survey:
 
     def _priced(self) -> exp.Table:
         if self._prices is None:
-            prices = priced(self.census.hierarchies)
-            self._prices = self.census.scratch.table("prices", prices, "the cost of every generalized value")
+            self._prices = self.census.scratch.table(
+                "prices", self.packing.prices(), "the cost of every generalized value"
+            )
         return self._prices
 
     def _written(self) -> str:

@@ -35,7 +35,7 @@ class Climb:
     def run(self) -> None:
         ground = self.ground
         ground.make("left_over", f"FROM {ground.name('tuples')}")
-        columns = ", ".join(f"CAST(0 AS TINYINT) AS {level}" for level in self.levels)
+        columns = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
         ground.make("placed", f"SELECT id, {columns} FROM {ground.name('tuples')} WHERE FALSE")
         self._cheapest_first()
         self._as_scouted()
@@ -167,7 +167,7 @@ def _placement(ground: Ground) -> Placement:
     for h in ground.hierarchies:
         label = ground.label_by(h, f"p.l{h.index}", "t.")
         lowest = " ".join(f"WHEN t.g{h.index}_{level} = {label} THEN {level}" for level in range(h.height))
-        levels.append(f"CAST(CASE {lowest} ELSE {h.height} END AS TINYINT) AS l{h.index}")
+        levels.append(f"CAST(CASE {lowest} ELSE {h.height} END AS SMALLINT) AS l{h.index}")
     codes = tuple(h.code(0) for h in ground.hierarchies)
     chosen = ", ".join([*(f"t.{code}" for code in codes), *levels])
     placed = f"{ground.name('placed')} p JOIN {ground.name('tuples')} t ON t.id = p.id"

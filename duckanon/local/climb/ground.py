@@ -148,7 +148,7 @@ class Ground(Tables):
     def levels_of(self, number: str) -> str:
         """The levels l0, … of a node by its number."""
         pairs = zip(self.hierarchies, self.places, strict=True)
-        return ", ".join(f"CAST({number} // {place} % {h.height + 1} AS TINYINT) AS l{h.index}" for h, place in pairs)
+        return ", ".join(f"CAST({number} // {place} % {h.height + 1} AS SMALLINT) AS l{h.index}" for h, place in pairs)
 
     def number_by(self, levels: Iterable[str]) -> str:
         """The number of the node with these levels, one expression per column."""
@@ -184,7 +184,7 @@ class Ground(Tables):
     def joint_levels(self) -> str:
         """The levels l0, … of a class of both a and b."""
         joint = ((h.index, f"GREATEST(a.l{h.index}, b.l{h.index}, {self.meeting_level(h)})") for h in self.hierarchies)
-        return ", ".join(f"CAST({level} AS TINYINT) AS l{index}" for index, level in joint)
+        return ", ".join(f"CAST({level} AS SMALLINT) AS l{index}" for index, level in joint)
 
     def joint_cost(self) -> str:
         """What a row of that class costs: costs rise with the level."""

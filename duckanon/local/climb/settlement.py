@@ -24,13 +24,13 @@ class Settlement:
 
     def take_in(self, thing: str) -> None:
         """Tuples that no node took stand as they are; what fails of them is to be mended."""
-        raw = ", ".join(f"CAST(0 AS TINYINT) AS {level}" for level in self.levels)
+        raw = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
         self.ground.add("placed", f"SELECT id, {raw} FROM {self.ground.name(thing)}")
 
     def start_again(self, node: Node) -> bool:
         """All tuples at one node, without its failing classes; whether the rules hold then."""
         self.budget = self.ground.measurer.problem.budget
-        levels = ", ".join(f"CAST({level} AS TINYINT) AS l{index}" for index, level in enumerate(node))
+        levels = ", ".join(f"CAST({level} AS SMALLINT) AS l{index}" for index, level in enumerate(node))
         self.ground.make("placed", f"SELECT id, {levels} FROM {self.ground.name('tuples')}")
         self.refresh()
         self._suppress(f"SELECT class FROM {self.ground.name('classes')} WHERE failing")
