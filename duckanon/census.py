@@ -153,10 +153,12 @@ def _coded(
     query = exp.select().from_(exp.alias_(tuples, "t", table=True))
     for hierarchy in hierarchies:
         alias = f"m{hierarchy.index}"
-        for level in range(hierarchy.height):
-            # NULL is in no mapping table: code 0 at every level below the top.
-            code = sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias))
-            query = query.select(code.as_(hierarchy.code(level)))
+        # NULL is in no mapping table: code 0 at every level below the top.
+        codes = [
+            sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias)).as_(hierarchy.code(level))
+            for level in range(hierarchy.height)
+        ]
+        query = query.select(*codes)
         on = exp.EQ(this=column(f"q{hierarchy.index}", "t"), expression=column("value", alias))
         query = query.join(exp.alias_(hierarchy.mapping, alias, table=True), on=on, join_type="left")
     for values in sensitive:

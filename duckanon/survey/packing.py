@@ -69,7 +69,7 @@ class Packing:
         return self._first_cells[hierarchy.index] + level * self._size(hierarchy)
 
     def prices(self) -> exp.Query:
-        """cell and cost: the importance-weighted NCP of every code of every level below the top that costs something."""
+        """cell and cost: the importance-weighted NCP of every code of every level below the top that costs some."""
         nothing = exp.select(sql("CAST(0 AS BIGINT)").as_("cell"), double(0.0).as_("cost")).where(exp.false())
         parts = [self._prices(hierarchy, level) for hierarchy in self.hierarchies for level in _costly(hierarchy)]
         return exp.union(nothing, *parts, distinct=False) if parts else nothing
