@@ -5,14 +5,15 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.census import Census, take_census
+from duckanon.dialects import OWN, must_have_one_text, said
 from duckanon.engine import Engine, Executed
-from duckanon.engine.names import folded
+from duckanon.engine.names import folded, quoted
 from duckanon.errors import Fault, PolicyError
-from duckanon.expressions import column
+from duckanon.expressions import column, create
 from duckanon.lattice import Node
 from duckanon.local import place
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
+from duckanon.policy import MappingFile, Policy
 from duckanon.policy.load import LOCAL
 from duckanon.portable import DIALECTS, comment
 from duckanon.problem import Problem
@@ -35,6 +36,7 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
     try:
         with engine.traced() as counting:
             source = bind_source(policy, scratch)
+            must_have_one_text([c for _, c in (*source.quasi_identifiers, *source.sensitive)], dialect)
             census = take_census(policy, source, scratch)
             measurer = Measurer(Problem.of(policy, census))
         if levels is None and policy.search.method in LOCAL:
@@ -45,9 +47,11 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
             header = f"policy {policy.name}, levels {shown}"
             releasing = _node_statements(measurer, node, source, scratch)
+        statements = [executed for executed in counting if executed.note or executed.makes]
+        if dialect != OWN:
+            statements = [_with_rows(executed, policy, census) for executed in statements]
     finally:
         scratch.clear()
-    statements = [executed for executed in counting if executed.note or executed.makes]
     return "\n\n".join([comment(header), *_notes(policy), *(_text(part, dialect) for part in statements + releasing)])
 
 
@@ -56,6 +60,21 @@ def _notes(policy: Policy) -> list[str]:
     if policy.pseudonyms is None:
         return []
     return [comment("Pseudonyms need the key, which only a run is given: here they are NULL.")]
+
+
+def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
+    """A hierarchy file, which only DuckDB reads, as the rows that it has; any other statement as it is."""
+    if not isinstance(executed.statement, str):
+        return executed
+    for wanted, hierarchy in zip(policy.quasi_identifiers, census.hierarchies, strict=True):
+        listing, spec = hierarchy.listing, wanted.hierarchy
+        if listing is None or not isinstance(spec, MappingFile) or quoted(listing.name) not in executed.statement:
+            continue
+        names = [f"level_{level}" for level in range(hierarchy.height + 1)]
+        rows = census.engine.fetch(exp.select(*map(column, names)).from_(listing).order_by(*names))
+        listed = exp.select(*map(column, names)).from_(exp.values(rows, alias="listed", columns=names))
+        return Executed(executed.note, create("TABLE", listing, listed, temporary=True))
+    return executed
 
 
 def _given(levels: str, census: Census) -> Node:
@@ -134,6 +153,5 @@ def _level_view(census: Census, node: Node) -> exp.Select:
 
 
 def _text(executed: Executed, dialect: str) -> str:
-    statement = executed.statement
-    text = statement if isinstance(statement, str) else statement.sql(dialect, identify=True, pretty=True)
-    return "\n".join([*([comment(executed.note)] if executed.note else []), f"{text.strip()};"])
+    text = f"{said(executed, dialect).strip()};"
+    return f"{comment(executed.note)}\n{text}" if executed.note else text
