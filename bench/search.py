@@ -14,6 +14,7 @@ from duckanon import Policy
 from duckanon.census import Census, take_census
 from duckanon.engine.duckdb import DuckDB
 from duckanon.measure import Measurer
+from duckanon.problem import Problem
 from duckanon.scratch import Scratch
 from duckanon.search import FoundNode, search
 from duckanon.source import bind_source
@@ -55,7 +56,7 @@ class Searched:
             census = replace(self.census, scratch=Scratch(self.engine))
             with self.engine.transaction():
                 seconds = seconds_of(
-                    lambda: found.append(search(policy, census, Measurer(policy, census), lambda *_: None))
+                    lambda: found.append(search(Measurer(Problem.of(policy, census)), lambda *_: None))
                 )
                 census.scratch.clear()
             return seconds

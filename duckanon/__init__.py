@@ -1,42 +1,35 @@
-"""duckanon: a SQL-native anonymizer that runs inside the database."""
+"""duckanon: a SQL-native anonymizer that runs inside the database.
+
+Importing it loads next to nothing and changes nothing in the program that does; each part is loaded when it is used.
+"""
 
 from __future__ import annotations
 
-# ruff: noqa: E402 - whatever is loaded next, Ctrl-C has its answer
-from duckanon.interrupts import starting
-
-starting()
-
-from collections.abc import Sequence
-from contextlib import ExitStack as _ExitStack
-from pathlib import Path
+import re
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from duckanon.check import check as _check
-from duckanon.engine.duckdb import DuckDB
-from duckanon.errors import (
-    BusyError,
-    DuckanonError,
-    EngineError,
-    HierarchyError,
-    PolicyError,
-    ReleaseError,
-)
-from duckanon.history import as_frame as _as_frame
-from duckanon.history import history as _history
-from duckanon.ledger import Place as _Place
-from duckanon.ledger import database_of as _database_of
-from duckanon.ledger.book import noted_if_it_cannot_start as _noted_if_it_cannot_start
-from duckanon.lock import one_at_a_time as _one_at_a_time
-from duckanon.metrics import measure as _measure
-from duckanon.policy import Policy
-from duckanon.run import run as _run
 from duckanon.version import VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     import pandas
 
     from duckanon.engine import Engine
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.errors import (
+        BusyError,
+        DuckanonError,
+        EngineError,
+        HierarchyError,
+        PolicyError,
+        ReleaseError,
+    )
+    from duckanon.policy import Policy
     from duckanon.result import Result
 
 __version__ = VERSION
@@ -60,6 +53,10 @@ __all__ = [
 
 def connect(database: str | Path | None = None, *, read_only: bool = False) -> DuckDB:
     """Open a DuckDB file that exists, or an empty database in memory. Use it in a `with` statement."""
+    from pathlib import Path
+
+    from duckanon.engine.duckdb import DuckDB
+
     return DuckDB.open(Path(database) if database is not None else None, writable=not read_only)
 
 
@@ -77,19 +74,28 @@ def run(
 
     Another run to the same place is waited for, at most `wait` seconds.
     """
+    from contextlib import ExitStack
+
+    from duckanon.ledger import Place, database_of
+    from duckanon.ledger.book import noted_if_it_cannot_start
+    from duckanon.lock import one_at_a_time
+    from duckanon.run import run
+
     wanted = _policy(policy)
-    with _engine(db) as engine, _ExitStack() as held:
-        database = _database_of(engine)
-        place = _Place.of(wanted, database)
-        with _noted_if_it_cannot_start(wanted, database, dry_run):
-            held.enter_context(_one_at_a_time(None if dry_run else place.key, wait))
-        return _run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental)
+    with _engine(db) as engine, ExitStack() as held:
+        database = database_of(engine)
+        place = Place.of(wanted, database)
+        with noted_if_it_cannot_start(wanted, database, dry_run):
+            held.enter_context(one_at_a_time(None if dry_run else place.key, wait))
+        return run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental)
 
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:
     """Measure the source, or the existing release, against the policy; writes nothing."""
+    from duckanon.check import check
+
     with _engine(db) as engine:
-        return _check(_policy(policy), engine, release=release)
+        return check(_policy(policy), engine, release=release)
 
 
 def metrics(
@@ -105,20 +111,30 @@ def metrics(
 
     `entity` names the column of the people, where one may have several rows: then these are counted.
     """
+    from duckanon.metrics import measure
+
     asked = [qi] if isinstance(qi, str) else list(qi)
     columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     with _engine(db) as engine:
-        return _measure(engine, source, asked, columns, k, entity).as_frame()
+        return measure(engine, source, asked, columns, k, entity).as_frame()
 
 
-def history(db: Any, policy: Policy | str | None = None) -> pandas.DataFrame:
-    """The ledger in `db`, newest run first, each with its constraints; `policy`: only this one's (or of this name)."""
-    name = policy.name if isinstance(policy, Policy) else policy
+def history(db: Any, policy: Policy | str | Path | None = None) -> pandas.DataFrame:
+    """The ledger in `db`, newest run first, each with its constraints; `policy`: only this one's, or of this name.
+
+    A name has letters, digits and _ only: any other text is the path of a policy file.
+    """
+    from duckanon.history import as_frame, history
+
+    if not isinstance(policy, str) or not re.fullmatch(r"\w+", policy, re.ASCII):
+        policy = policy if policy is None else _policy(policy).name
     with _engine(db) as engine:
-        return _as_frame(_history(engine, name))
+        return as_frame(history(engine, policy))
 
 
 def _policy(policy: Policy | str | Path) -> Policy:
+    from duckanon.policy import Policy
+
     return policy if isinstance(policy, Policy) else Policy.load(policy)
 
 
@@ -126,6 +142,8 @@ class _engine:  # noqa: N801 - reads as a function
     """The engine of `db`; a bare connection is wrapped for the time being and left open."""
 
     def __init__(self, db: Any) -> None:
+        from duckanon.engine.duckdb import DuckDB
+
         self.wrapped = None if isinstance(db, DuckDB) else DuckDB.wrap(db)
         self.engine: Engine = self.wrapped or db
 
@@ -135,3 +153,20 @@ class _engine:  # noqa: N801 - reads as a function
     def __exit__(self, *_: object) -> None:
         if self.wrapped is not None:
             self.wrapped.close()
+
+
+class _Package(ModuleType):
+    """Classes are loaded when they are asked for; and `duckanon.run` stays the function, whoever loads the module of
+    that name."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'duckanon' has no attribute '{name}'")
+        return getattr(import_module("duckanon.policy" if name == "Policy" else "duckanon.errors"), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and name in __all__):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

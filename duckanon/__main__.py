@@ -1,8 +1,19 @@
-"""`python -m duckanon`."""
+"""The command: `duckanon`, or `python -m duckanon`."""
+
+from __future__ import annotations
 
 import sys
 
-from duckanon.cli import main
+from duckanon.interrupts import starting
+
+
+def main() -> int:
+    """Run the command line; until it is loaded, Ctrl-C has its answer already."""
+    starting()
+    from duckanon.cli import main as command
+
+    return command()
+
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -60,12 +60,6 @@ class Census:
         """The columns of what is released beside the quasi-identifiers."""
         return [f"s{values.index}" for values in self.sensitive] + [f"k{place}" for place in range(len(self.keep))]
 
-    def remaining(self, policy: Policy) -> Policy:
-        """The policy with what is left of its budget, once the rows are suppressed that are left out."""
-        if not self.left_out:
-            return policy
-        return replace(policy, suppression=max(0, policy.budget(self.rows) - self.left_out))
-
     def with_lengths(self, longest: dict[int, int | None]) -> Census:
         """The census of a release whose longest values have so many characters, by hierarchy; None: it has no value."""
         shown = [h.of_length(longest[h.index] or 0) if h.index in longest else h for h in self.hierarchies]
@@ -188,10 +182,12 @@ def _coded(
     query = exp.select().from_(exp.alias_(tuples, "t", table=True))
     for hierarchy in hierarchies:
         alias = f"m{hierarchy.index}"
-        for level in range(hierarchy.height):
-            # NULL is in no mapping table: code 0 at every level below the top.
-            code = sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias))
-            query = query.select(code.as_(hierarchy.code(level)))
+        # NULL is in no mapping table: code 0 at every level below the top.
+        codes = [
+            sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias)).as_(hierarchy.code(level))
+            for level in range(hierarchy.height)
+        ]
+        query = query.select(*codes)
         on = exp.EQ(this=column(f"q{hierarchy.index}", "t"), expression=column("value", alias))
         query = query.join(exp.alias_(hierarchy.mapping, alias, table=True), on=on, join_type="left")
     for values in sensitive:

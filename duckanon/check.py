@@ -54,15 +54,22 @@ def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
         method=policy.search.method,
         levels=named_levels(census.hierarchies, node) if node is not None else None,
         heights={h.column.name: h.height for h in census.hierarchies},
-        rows={"source": census.rows, "released": audited.rows, "suppressed": census.rows - audited.rows},
+        rows={"source": census.rows, "released": audited.rows, "suppressed": max(0, census.rows - audited.rows)},
         people=people_told(census.people, audited.people),
         classes=audited.classes,
         constraints=audited.findings,
         privacy=audited.told,
         utility=utility,
         seconds={"check": round(time.perf_counter() - start, 4)},
-        warnings=census.warnings + linked,
+        warnings=census.warnings + linked + _outgrown(census, audited),
     )
+
+
+def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
+    """A word on a release that the source has fallen behind."""
+    if audited.rows <= census.rows:
+        return ()
+    return (f"the release has {audited.rows:,} rows, the source only {census.rows:,}; it was made of others",)
 
 
 def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:

@@ -119,7 +119,18 @@ def status(options: argparse.Namespace) -> int:
 def sql(options: argparse.Namespace) -> int:
     if (options.policy is None) == (options.metrics is None):
         raise PolicyError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
-    if options.metrics is not None:
+    metrics = options.metrics is not None
+    given = (
+        {"--levels": options.levels, "--db": options.db}
+        if metrics
+        else {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}
+    )
+    remedy = "it only prints, and asks no policy" if metrics else "the policy says which columns are which"
+    faults = [Fault(name, f"has no meaning with {'--metrics' if metrics else 'a policy'}", remedy)
+              for name, value in given.items() if value]  # fmt: skip
+    if faults:
+        raise PolicyError(faults)
+    if metrics:
         from duckanon.portable import metrics_script
 
         numeric = frozenset(options.numeric)

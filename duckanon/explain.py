@@ -6,17 +6,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from duckanon.census import Census
+from duckanon.problem import Problem
 from duckanon.recoding import Found
 from duckanon.result import GENERALIZED
 from duckanon.survey import Surveyed
 
 
-def why(found: Found, budget: int, where: str) -> Iterator[str]:
-    """Which constraints fail even at the top of the lattice (or at the only node allowed), and by how much."""
-    if found.effort is not None and not found.effort["proven"]:
-        yield f"none of the {found.effort['measured']:,} nodes measured within the limits of the search holds"
-        return
-    top, best = found.top, "at best" if where == GENERALIZED else where
+def why(found: Found, problem: Problem, where: str) -> Iterator[str]:
+    """Which constraints fail at the top of the lattice (or at the only node allowed), and by how much; or that nothing
+    is proven."""
+    if not found.proven:
+        yield _not_found(found, problem.policy.search.method)
+    elif found.effort is not None and not found.top_is_best:
+        yield f"none of the {found.effort['nodes']:,} nodes holds"
+    top, best = found.top, "at best" if where == GENERALIZED and found.top_is_best else where
     assert top is not None
     for finding in top.findings:
         constraint = finding.constraint
@@ -26,7 +29,18 @@ def why(found: Found, budget: int, where: str) -> Iterator[str]:
             measured = "no figure" if finding.measured is None else f"{finding.measured:.6g}"
             yield f"{constraint.name}{of}{value}: {measured} {best}, the policy asks for {constraint.threshold:g}"
     if top.failing_rows:
-        yield f"{where} {top.failing_rows} rows fail, the budget is {budget}"
+        yield f"{where} {top.failing_rows} rows fail, the budget is {problem.budget}"
+
+
+def _not_found(found: Found, method: str) -> str:
+    """Of a search that was cut short, or cannot see all there is."""
+    if found.effort is None:
+        return f'{method} found none; method = "optimal" may find one'
+    measured = f"{found.effort['measured']:,}"
+    if method == "optimal":
+        return f"none of the {measured} nodes measured within the limits of the search holds"
+    looked = f"{measured} of {found.effort['nodes']:,} nodes were looked at"
+    return f'the walk found none; {looked}; method = "optimal" may find one'
 
 
 def hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:

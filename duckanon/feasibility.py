@@ -10,15 +10,15 @@ from duckanon.census import Census
 from duckanon.errors import Message, examples_of
 from duckanon.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
 from duckanon.models.levels import level_weights
-from duckanon.policy import Policy
+from duckanon.problem import Problem
 from duckanon.values import ValueTable
 
 _MOST_NAMED = 5  # values listed per threshold
 
 
-def impossible(policy: Policy, census: Census) -> list[str]:
+def impossible(problem: Problem) -> list[str]:
     """Every threshold of the policy that no generalization can reach within the budget."""
-    budget = policy.budget(census.rows)
+    policy, census, budget = problem.policy, problem.census, problem.allowed
     found = [str(drift) for drift in census.drift if census.left_out > budget]
     if found:
         found.append(f"privacy.unmapped: {census.left_out:,} rows would be suppressed, the budget is {budget:,}")

@@ -1,20 +1,17 @@
-"""Ctrl-C and SIGTERM while the command is only starting: nothing has begun, so it just ends."""
+"""Ctrl-C and SIGTERM of the command. A program that imports us keeps its own answers: only the command calls these."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 
 INTERRUPTED = 130  # the exit code
 
 
 def starting() -> None:
-    """Answer before the modules are loaded; but only for the command itself, not for a program that imports us."""
-    program = os.path.basename((getattr(sys, "argv", None) or [""])[0])
-    if program in ("-m", "duckanon"):  # `python -m duckanon` is "-m" until it runs
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _leave)
+    """While the command is being loaded: nothing has begun, so it just ends."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _leave)
 
 
 def started() -> None:

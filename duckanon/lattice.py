@@ -57,6 +57,15 @@ class Lattice:
     def lowered(node: Node, index: int) -> Node:
         return (*node[:index], node[index] - 1, *node[index + 1 :])
 
+    def rise(self, node: Node) -> float:
+        """How far up a node is, each attribute by its own height."""
+        return sum(level / height for level, height in zip(node, self.heights, strict=True))
+
+    def neighbours(self, node: Node) -> list[Node]:
+        """The nodes that differ by one level of one attribute."""
+        below = [self.lowered(node, index) for index in self.lowerable(node)]
+        return below + [self.raised(node, index) for index in self.raisable(node)]
+
     def ascending(
         self, bound: Callable[[Node], float], failing: Callable[[Node], Node | None] = lambda _: None
     ) -> Iterator[tuple[float, Node]]:

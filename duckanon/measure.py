@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census import Census, rolled_up
+from duckanon.census import rolled_up
 from duckanon.classes import Judged, class_rules, judged_classes, table_rules
 from duckanon.expressions import column, same, sql
 from duckanon.lattice import Node
 from duckanon.models import Constraint, k_rule
 from duckanon.people import ROWS, counted_by, gathered
-from duckanon.policy import Policy
+from duckanon.problem import Problem
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class Measurement:
 
 
 class Measurer:
-    """Measures nodes of one census for one policy. Asks only for what the policy constrains."""
+    """Measures nodes of the census. Asks only for what the policy constrains."""
 
-    def __init__(self, policy: Policy, census: Census) -> None:
-        self.policy = policy
-        self.census = census
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.policy, self.census = policy, census = problem.policy, problem.census
         self.counted = counted_by(policy)
         self.judged = [
             Judged(values.index, values.table, "code", rules)
@@ -92,8 +92,8 @@ class Measurer:
         keys = self.census.keys(node)
         return judged_classes(self.base, keys, self.policy.k, self.judged, nulls=False, counted=self.counted)
 
-    def measure(self, node: Node, budget: int | None = None) -> Measurement:
-        """Measure a node; beyond `budget` failing rows the table rules are not asked. None: ask them always."""
+    def measure(self, node: Node, wholly: bool = False) -> Measurement:
+        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
         figures = [(f"f{part.index}_{i}", r.constraint) for part in self.judged for i, r in enumerate(part.rules)]
         query = exp.select(
             "COUNT(*)",
@@ -105,7 +105,7 @@ class Measurer:
             query, f"check: node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
-        within = budget is None or failing_rows <= budget
+        within = wholly or failing_rows <= self.problem.budget
         table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
         return Measurement(
             node, count, int(rows), failing_classes, int(failing_rows), int(squares), tuple(findings), table

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from duckanon.census import Census
 from duckanon.lattice import Node
-from duckanon.policy import Policy
 from duckanon.survey import Survey, Surveyed
 
 # A float computed in two ways differs in its last digits; losses this close (relatively) are the same loss.
@@ -28,12 +26,10 @@ class Objective:
     loss: Callable[[list[Surveyed]], list[float]]
 
 
-def objective(policy: Policy, survey: Survey) -> Objective:
+def objective(survey: Survey, loss: str) -> Objective:
     """NCP and precision are weighted by importance; a suppressed row counts as generalized to the top."""
-    if policy.search.loss == "ncp":
-        return _ncp(survey)
-    makers = {"precision": _precision, "discernibility": _discernibility}
-    return makers[policy.search.loss](policy, survey.census)
+    makers = {"ncp": _ncp, "precision": _precision, "discernibility": _discernibility}
+    return makers[loss](survey)
 
 
 def _ncp(survey: Survey) -> Objective:
@@ -60,7 +56,8 @@ def _ncp(survey: Survey) -> Objective:
     return Objective(bound, losses)
 
 
-def _precision(policy: Policy, census: Census) -> Objective:
+def _precision(survey: Survey) -> Objective:
+    census = survey.census
     weights = sum(h.importance for h in census.hierarchies)
     steps = [[h.importance * level / h.height / weights for level in range(h.height + 1)] for h in census.hierarchies]
 
@@ -71,15 +68,16 @@ def _precision(policy: Policy, census: Census) -> Objective:
     return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
 
 
-def _discernibility(policy: Policy, census: Census) -> Objective:
+def _discernibility(survey: Survey) -> Objective:
     """n rows in at most Π values classes have Σ x² of at least n² / Π values; and no released class is below k."""
+    census, k = survey.census, survey.measurer.policy.k
     left_out = census.left_out
 
     def bound(node: Node, failing_rows: int = 0) -> float:
         most = math.prod(h.levels[level].values for h, level in zip(census.hierarchies, node, strict=True))
         suppressed = failing_rows + left_out
         released = census.rows - suppressed
-        return max(released * (released / most), float(policy.k * released)) + float(suppressed) * census.rows
+        return max(released * (released / most), float(k * released)) + float(suppressed) * census.rows
 
     def losses(found: list[Surveyed]) -> list[float]:
         return [node.squares + float(node.failing_rows + left_out) * census.rows for node in found]

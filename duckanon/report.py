@@ -44,7 +44,7 @@ def _headline(result: Result) -> str:
     words = {
         "holds": "the release would hold (dry run, nothing written)" if result.dry_run else "the policy holds",
         "violated": "the policy does NOT hold" if _broken(result) else "refused; nothing was written",
-        "infeasible": "no feasible release; nothing was written",
+        "infeasible": f"no {'feasible release' if result.proven else 'release was found'}; nothing was written",
     }
     return f"{result.name}: {words.get(result.status, result.status)}"
 

@@ -38,7 +38,8 @@ class Result:
     dry_run: bool = False
     failed_at: str = GENERALIZED  # where the constraints of an infeasible policy were measured
     classes_by_levels: list[dict[str, Any]] | None = None  # of local recoding: the combinations of levels in use
-    effort: dict[str, Any] | None = None  # of the optimal search: nodes there were, measured, pruned
+    effort: dict[str, Any] | None = None  # of a search of the whole lattice: nodes there were, measured, pruned
+    proven: bool = True  # of an infeasible policy: that there is no release, and not only none was found
     people: dict[str, int | None] | None = None  # where people are counted
     since: str | None = None  # of an unchanged release: when it was made
 

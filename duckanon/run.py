@@ -21,6 +21,7 @@ from duckanon.log import Watch
 from duckanon.measure import Measurer
 from duckanon.people import people_told
 from duckanon.policy import Policy
+from duckanon.problem import Problem
 from duckanon.pseudonyms import policy_key
 from duckanon.recoding import Found, Recoding, find_recoding
 from duckanon.recoding.increment import find_increment, must_be_addable
@@ -143,17 +144,18 @@ class Run:
         with self.timed("census", f"counting {policy.name}") as facts:
             census = take_census(policy, source, self.scratch)
             facts["rows"] = census.rows
-        reasons = feasibility.impossible(policy, census)
+        problem = Problem.of(policy, census)
+        reasons = feasibility.impossible(problem)
         if reasons:
             return self.infeasible(census, None, tuple(reasons))
         with self.timed("search", "searching"):
             last = self.last_node(census)
-            found = self.find(census, last, source)
+            found = self.find(problem, last, source)
         recoding = found.recoding
         if recoding is None:
             fixed = last is not None and policy.release.mode == "fixed"
             where = "at the levels of the last release" if fixed else GENERALIZED
-            told = found.reasons or tuple(why(found, census.remaining(policy).budget(census.rows), where))
+            told = found.reasons or tuple(why(found, problem, where))
             return self.infeasible(census, found, told, where)
         with self.timed("release", "releasing"):
             self.mark = mark_of(policy, VERSION, recoding.levels)
@@ -168,12 +170,12 @@ class Run:
             self.book.release_fingerprint = self.target.fingerprint(released) if self.book.ledger.kept else None
         return self.finished(census, found, recoding, audited, dry_run, told_apart)
 
-    def find(self, census: Census, last: Node | None, source: BoundSource) -> Found:
+    def find(self, problem: Problem, last: Node | None, source: BoundSource) -> Found:
         """A recoding of all rows or, to be added to the last release, of those that are new."""
-        measurer = Measurer(self.policy, census)
+        measurer = Measurer(problem)
         if not self.incremental or last is None:
-            return find_recoding(self.policy, census, measurer, self.seen, last)
-        return find_increment(self.policy, measurer, last, source, self.previous.rows)
+            return find_recoding(measurer, self.seen, last)
+        return find_increment(measurer, last, source, self.previous.rows)
 
     def people(self, recoding: Recoding, source: BoundSource, released: Relation) -> People | None:
         """Whose the released rows are, where people are counted."""
@@ -282,6 +284,7 @@ class Run:
             release=None,
             reasons=reasons,
             failed_at=where,
+            proven=found is None or found.proven,
         )
 
     def result(

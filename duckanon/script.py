@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from sqlglot import ErrorLevel, exp
+from sqlglot import exp
 
 from duckanon.census import Census, take_census
-from duckanon.engine import Engine
-from duckanon.engine.names import folded
+from duckanon.dialects import OWN, must_have_one_text, said
+from duckanon.engine import Engine, Executed
+from duckanon.engine.names import folded, quoted
 from duckanon.errors import Fault, PolicyError
-from duckanon.expressions import column
+from duckanon.expressions import column, create
 from duckanon.lattice import Node
 from duckanon.local import place
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
+from duckanon.policy import MappingFile, Policy
 from duckanon.policy.load import LOCAL
-from duckanon.portable import DIALECTS
+from duckanon.portable import DIALECTS, comment
+from duckanon.problem import Problem
 from duckanon.pseudonyms import Pseudonym
 from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
@@ -25,31 +27,55 @@ from duckanon.scratch import Scratch
 from duckanon.search import search
 from duckanon.source import BoundSource, bind_source
 
-Statement = exp.Expr | str
-
 
 def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> str:
-    """Every statement of a run at one node: hierarchies, census, level views, checks, release."""
+    """Every statement of a run at one node (hierarchies, census, level view, checks, release) or, of a local method, of
+    its placing: what it prints gives the released rows, statement by statement."""
     if dialect not in DIALECTS:
         raise PolicyError([Fault("--dialect", f"there is no '{dialect}'", f"one of {', '.join(DIALECTS)}")])
     scratch = Scratch(engine, prefix=f"duckanon_{policy.name}")
-    start = len(engine.trace)
     try:
-        source = bind_source(policy, scratch)
-        census = take_census(policy, source, scratch)
-        measurer = Measurer(policy, census)
-        statements = list(engine.trace[start:])
+        with engine.traced() as counting:
+            source = bind_source(policy, scratch)
+            must_have_one_text([c for _, c in (*source.quasi_identifiers, *source.sensitive)], dialect)
+            census = take_census(policy, source, scratch)
+            measurer = Measurer(Problem.of(policy, census))
         if levels is None and policy.search.method in LOCAL:
-            header = f"-- policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
-            statements += _local_statements(policy, census, measurer, source, scratch)
+            header = f"policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
+            releasing = _local_statements(measurer, source, scratch)
         else:
-            node = _given(levels, census) if levels else _found(policy, census, measurer)
+            node = _given(levels, census) if levels else _found(measurer)
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
-            header = f"-- policy {policy.name}, levels {shown}"
-            statements += _node_statements(policy, census, measurer, node, source, scratch)
+            header = f"policy {policy.name}, levels {shown}"
+            releasing = _node_statements(measurer, node, source, scratch)
+        statements = [executed for executed in counting if executed.note or executed.makes]
+        if dialect != OWN:
+            statements = [_with_rows(executed, policy, census) for executed in statements]
     finally:
         scratch.clear()
-    return "\n\n".join([header, *(_text(note, statement, dialect) for note, statement in statements)])
+    return "\n\n".join([comment(header), *_notes(policy), *(_text(part, dialect) for part in statements + releasing)])
+
+
+def _notes(policy: Policy) -> list[str]:
+    """What the script does not say."""
+    if policy.pseudonyms is None:
+        return []
+    return [comment("Pseudonyms need the key, which only a run is given: here they are NULL.")]
+
+
+def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
+    """A hierarchy file, which only DuckDB reads, as the rows that it has; any other statement as it is."""
+    if not isinstance(executed.statement, str):
+        return executed
+    for wanted, hierarchy in zip(policy.quasi_identifiers, census.hierarchies, strict=True):
+        listing, spec = hierarchy.listing, wanted.hierarchy
+        if listing is None or not isinstance(spec, MappingFile) or quoted(listing.name) not in executed.statement:
+            continue
+        names = [f"level_{level}" for level in range(hierarchy.height + 1)]
+        rows = census.engine.fetch(exp.select(*map(column, names)).from_(listing).order_by(*names))
+        listed = exp.select(*map(column, names)).from_(exp.values(rows, alias="listed", columns=names))
+        return Executed(executed.note, create("TABLE", listing, listed, temporary=True))
+    return executed
 
 
 def _given(levels: str, census: Census) -> Node:
@@ -79,45 +105,43 @@ def _given(levels: str, census: Census) -> Node:
     return tuple(chosen.values())
 
 
-def _found(policy: Policy, census: Census, measurer: Measurer) -> Node:
-    found = search(policy, census, measurer, lambda *_: None)
+def _found(measurer: Measurer) -> Node:
+    found = search(measurer, lambda *_: None)
     if found.answer is None:
-        raise PolicyError([Fault("policy", "no node of the lattice holds", "choose one with --levels")], policy.file)
+        fault = Fault("policy", "no node of the lattice was found to hold", "choose one with --levels")
+        raise PolicyError([fault], measurer.policy.file)
     return found.answer.node
 
 
-def _node_statements(
-    policy: Policy, census: Census, measurer: Measurer, node: Node, source: BoundSource, scratch: Scratch
-) -> list[tuple[str, Statement]]:
-    start = len(scratch.engine.trace)
-    scratch.view("level", _level_view(census, node), "the level view over the census")
-    recoding = FullDomain(policy, measurer, measurer.measure(node))
-    return _release_statements(recoding, source, scratch, start)
+def _node_statements(measurer: Measurer, node: Node, source: BoundSource, scratch: Scratch) -> list[Executed]:
+    with scratch.engine.traced() as executed:
+        scratch.view("level", _level_view(measurer.census, node), "the level view over the census")
+        recoding = FullDomain(measurer, measurer.measure(node, wholly=True))
+        _release(recoding, source, scratch, executed)
+    return [part for part in executed if part.note or part.makes]
 
 
-def _local_statements(
-    policy: Policy, census: Census, measurer: Measurer, source: BoundSource, scratch: Scratch
-) -> list[tuple[str, Statement]]:
-    """What follows once the cells are placed; the placing itself takes hundreds of statements, none like another."""
-    placement = place(policy, census, measurer, lambda *_: None)
+def _local_statements(measurer: Measurer, source: BoundSource, scratch: Scratch) -> list[Executed]:
+    """The placing takes hundreds of statements, chosen by what the ones before have counted: those that make its tables
+    lead to the same placement on the same data."""
+    method = measurer.policy.search.method
+    with scratch.engine.traced() as placing:
+        placement = place(measurer, lambda *_: None)
     if placement is None:
-        raise PolicyError([Fault("policy", f"{policy.search.method} finds no release that holds")], policy.file)
-    start = len(scratch.engine.trace)
-    return _release_statements(LocalRecoding(policy, measurer, placement), source, scratch, start)
+        raise PolicyError([Fault("policy", f"{method} finds no release that holds")], measurer.policy.file)
+    with scratch.engine.traced() as releasing:
+        _release(LocalRecoding(measurer, placement), source, scratch, releasing)
+    return [part for part in placing if part.makes] + [part for part in releasing if part.note or part.makes]
 
 
-def _release_statements(
-    recoding: Recoding, source: BoundSource, scratch: Scratch, start: int
-) -> list[tuple[str, Statement]]:
-    """All that was traced since `start`, and the release as rows and, unless it has pseudonyms, as a view."""
-    trace = scratch.engine.trace
+def _release(recoding: Recoding, source: BoundSource, scratch: Scratch, executed: list[Executed]) -> None:
+    """Adds the release, as rows and, unless it has pseudonyms, as a view, to what is executed for it."""
     rows = recoding.query(source, AS_THEY_ARE)
-    statements = [*trace[start:], ("the released rows, from the census", rows)]
+    executed.append(Executed("the released rows, from the census", rows))
     if any(isinstance(kept, Pseudonym) for kept in source.keep):
-        return statements
-    start = len(trace)
+        return
     guarded = recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
-    return [*statements, *trace[start:], ("the view over the source, guarding itself", guarded)]
+    executed.append(Executed("the view over the source, guarding itself", guarded))
 
 
 def _level_view(census: Census, node: Node) -> exp.Select:
@@ -131,7 +155,6 @@ def _level_view(census: Census, node: Node) -> exp.Select:
     return query.select("n").from_(census.table)
 
 
-def _text(note: str, statement: Statement, dialect: str) -> str:
-    if isinstance(statement, str):
-        return f"-- {note}" + (" (DuckDB)" if dialect != "duckdb" else "") + f"\n{statement.strip()};"
-    return f"-- {note}\n{statement.sql(dialect, identify=True, pretty=True, unsupported_level=ErrorLevel.IGNORE)};"
+def _text(executed: Executed, dialect: str) -> str:
+    text = f"{said(executed, dialect).strip()};"
+    return f"{comment(executed.note)}\n{text}" if executed.note else text

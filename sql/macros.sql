@@ -344,8 +344,9 @@ COMMENT ON MACRO TABLE duckanon.association IS
 --   Output  homogeneous_classes: classes whose rows all have the same non-NULL value (a class of one row with a value
 --           is one); homogeneous_rows: the rows in them; expected_classes: how many to expect by chance.
 --   NULL    a class with a NULL is not homogeneous. NULL is none of the K values.
---   Formula expected_classes = SE = (K / K^k) (n / k), with k the least class size and K the number of distinct
---           values (mohapatra eq. 1); NULL for an empty table, 0 without any value.
+--   Formula expected_classes = Σ K^(1−x) over the classes of x rows, with K the number of distinct values; NULL for an
+--           empty table, 0 without any value. Where all classes have k rows this is SE = (K / K^k) (n / k) (mohapatra
+--           eq. 1); it never exceeds the number of classes.
 CREATE OR REPLACE MACRO duckanon.homogeneity(tbl, qi, sensitive) AS TABLE
 WITH records AS NOT MATERIALIZED (
     SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
@@ -370,8 +371,8 @@ WITH records AS NOT MATERIALIZED (
 SELECT
     count(*) FILTER (highest = x) AS homogeneous_classes,
     coalesce(sum(x) FILTER (highest = x), 0)::BIGINT AS homogeneous_rows,
-    sum(x) / min(x) * CASE any_value(size) WHEN 0 THEN 0 ELSE pow(any_value(size), 1 - min(x)) END AS expected_classes
-FROM domain LEFT JOIN classes ON true;
+    sum(CASE size WHEN 0 THEN 0 ELSE pow(size, 1 - x) END) AS expected_classes
+FROM classes CROSS JOIN domain;
 
 COMMENT ON MACRO TABLE duckanon.homogeneity IS
     'Classes with one single sensitive value: homogeneous_classes, homogeneous_rows, expected_classes (by chance).';

@@ -137,9 +137,9 @@ def leakage(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> dict[Any,
     return found
 
 
-def expected_homogeneous_classes(n: int, k: int, domain: int) -> float:
-    """SE, mohapatra eq. 1: K / K^k * n / k, for one sensitive column of K values."""
-    return float(domain / domain**k * n / k) if domain else 0.0
+def expected_homogeneous_classes(sizes: Iterable[int], domain: int) -> float:
+    """SE, mohapatra eq. 1, of the classes that are there: the sum of K^(1-x), for one sensitive column of K values."""
+    return sum(float(domain) ** (1 - x) if domain else 0.0 for x in sizes)
 
 
 def homogeneity(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> Homogeneity:
@@ -149,8 +149,8 @@ def homogeneity(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> Homog
         for members in classes(rows, qi).values()
         if len({row[sensitive] for row in members}) == 1 and members[0][sensitive] is not None
     ]
-    least = k(rows, qi)
-    expected = expected_homogeneous_classes(len(rows), least, len(values(rows, sensitive))) if least else None
+    sizes = [len(members) for members in classes(rows, qi).values()]
+    expected = expected_homogeneous_classes(sizes, len(values(rows, sensitive))) if rows else None
     return Homogeneity(len(same), sum(map(len, same)), expected)
 
 

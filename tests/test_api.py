@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
 import duckdb
 import pytest
 
 import duckanon
-from tests.conftest import PEOPLE, Folder
+from tests.conftest import PEOPLE, ROOT, Folder
 
 
 def test_a_run_on_a_file(people: Folder) -> None:
@@ -73,3 +80,69 @@ def test_an_open_transaction_is_refused_and_left_alone(people: Folder) -> None:
             duckanon.run(people.policy(PEOPLE), connection)
         connection.commit()
         assert connection.execute("FROM mine").fetchall() == [(1,)]
+
+
+def test_history_by_policy_file_and_by_name(people: Folder) -> None:
+    path = people.policy(PEOPLE)
+    with duckanon.connect(people.database) as db:
+        duckanon.run(path, db)
+        wanted: list[duckanon.Policy | str | Path] = [path, str(path), "people", duckanon.Policy.load(path)]
+        assert [len(duckanon.history(db, policy)) for policy in wanted] == [1, 1, 1, 1]
+        assert len(duckanon.history(db, "others")) == 0
+        with pytest.raises(duckanon.PolicyError):
+            duckanon.history(db, "gone.toml")
+
+
+def test_a_function_stays_a_function_whoever_loads_its_module() -> None:
+    code = "import duckanon.run, duckanon.check, duckanon as d; assert callable(d.run) and callable(d.check); d.Policy"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+# -- signals --------------------------------------------------------------------------------------
+
+LOOK = """
+import signal
+before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+import duckanon
+duckanon.Policy, duckanon.connect()
+assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+"""
+
+
+@pytest.mark.parametrize("package", [True, False])
+def test_a_program_that_imports_us_keeps_its_signals(tmp_path: Path, package: bool) -> None:
+    """Also while `python -m` is still loading it; also if it is called as we are."""
+    program = tmp_path / "otherprogram"
+    program.mkdir()
+    (program / "__init__.py").write_text(LOOK if package else "")
+    (program / "__main__.py").write_text("" if package else LOOK)
+    subprocess.run([sys.executable, "-m", "otherprogram"], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize("name", ["duckanon", "duckanon.py"])
+def test_so_does_one_of_our_name(tmp_path: Path, name: str) -> None:
+    script = tmp_path / "bin" / name
+    script.parent.mkdir()
+    script.write_text("import sys\nsys.path.pop(0)\n" + LOOK)
+    subprocess.run([sys.executable, script], check=True)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [["-m", "duckanon"], ["-c", "from duckanon.__main__ import main; main()"]])
+def test_the_command_that_is_stopped_while_loading_leaves_quietly(
+    tmp_path: Path, command: list[str], stop: signal.Signals
+) -> None:
+    """A module of the standard library that the command line needs sends the signal when it is loaded."""
+    (tmp_path / "argparse.py").write_text(f"import os, time\nos.kill(os.getpid(), {int(stop)})\ntime.sleep(9)\n")
+    told = subprocess.run(
+        [sys.executable, *command, "demo"],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
+        capture_output=True,
+        text=True,
+    )
+    assert (told.returncode, told.stderr) == (130, "duckanon: interrupted; nothing was written\n")
+
+
+def test_the_command_is_what_the_package_installs() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"duckanon": "duckanon.__main__:main"}

@@ -19,6 +19,7 @@ from duckanon.local import Placement
 from duckanon.local.climb import climb
 from duckanon.measure import Measurer
 from duckanon.policy import Policy
+from duckanon.problem import Problem
 from duckanon.release.audit import audit_release
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
@@ -47,7 +48,7 @@ def counted(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> Iterator[C
 
 
 def climbed(wanted: Policy, census: Census) -> Placement | None:
-    return climb(wanted, census, Measurer(wanted, census), lambda node, rows: None)
+    return climb(Measurer(Problem.of(wanted, census)), lambda node, rows: None)
 
 
 def levels_of(census: Census, placement: Placement) -> dict[Codes, Levels]:

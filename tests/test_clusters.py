@@ -14,7 +14,7 @@ import pytest
 
 from bench.papers import COMPLETE, QI
 from duckanon import Policy
-from duckanon.census import Census, take_census
+from duckanon.census import take_census
 from duckanon.engine.duckdb import DuckDB
 from duckanon.local import Placement
 from duckanon.local.alpha_k import alpha_k_clustering
@@ -24,6 +24,7 @@ from duckanon.local.clusters.distance import distances_from_raw
 from duckanon.local.l_c import Bucket, Wave, l_c_clustering, waves
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer
+from duckanon.problem import Problem
 from duckanon.scratch import Scratch
 from duckanon.search import Seen
 from duckanon.source import bind_source
@@ -31,7 +32,7 @@ from tests import reference
 from tests.conftest import ADULT, small_policy
 from tests.literal_han import Clustering, weighted_distance
 
-Method = Callable[[Policy, Census, Measurer, Seen], Placement | None]
+Method = Callable[[Measurer, Seen], Placement | None]
 METHODS: list[Method] = [alpha_k_clustering, l_c_clustering, alpha_l_diversification]
 LEVELS = "levels = { 1 = [0, 1], 2 = [2], 3 = [3, 4] }"
 MODELS = {
@@ -102,7 +103,7 @@ def try_to_place(method: Method, wanted: Policy, rows: list[Row], threads: int =
         connection.executemany("INSERT INTO dim VALUES (?, ?, ?)", LISTED)
         scratch = Scratch(DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, scratch), scratch)
-        placement = method(wanted, census, Measurer(wanted, census), lambda node, failing: None)
+        placement = method(Measurer(Problem.of(wanted, census)), lambda node, failing: None)
         if placement is None:
             return None
         name = placement.table.sql("duckdb")
@@ -122,7 +123,7 @@ def try_to_place(method: Method, wanted: Policy, rows: list[Row], threads: int =
             f"SELECT p.l0, p.l1, p.l2 FROM t {' '.join(joins)} LEFT JOIN {name} p ON {same} ORDER BY t.rowid"
         ).fetchall()
         assert len(found) == len(rows)
-        losses = distortion(wanted, census, placement), total_information_loss(wanted, census, placement)
+        losses = distortion(census, placement, wanted.search.beta), total_information_loss(census, placement)
         scratch.clear()
         left = connection.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
         assert left == [("dim",), ("t",)]
@@ -339,9 +340,9 @@ def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
         rows = connection.execute(f"SELECT {texts}, occupation FROM sample").fetchall()
         scratch = Scratch(DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, scratch), scratch)
-        placement = alpha_k_clustering(wanted, census, Measurer(wanted, census), lambda node, failing: None)
+        placement = alpha_k_clustering(Measurer(Problem.of(wanted, census)), lambda node, failing: None)
         assert placement is not None
-        lost = distortion(wanted, census, placement)
+        lost = distortion(census, placement, wanted.search.beta)
     hierarchies = []
     for name in QI:
         with (ADULT / f"adult_hierarchy_{name}.csv").open(encoding="utf-8") as file:

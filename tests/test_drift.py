@@ -10,7 +10,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -25,6 +25,7 @@ from duckanon.census import take_census
 from duckanon.engine.duckdb import DuckDB
 from duckanon.measure import Measurer
 from duckanon.objective import objective
+from duckanon.problem import Problem
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
 from duckanon.survey import Survey
@@ -219,10 +220,11 @@ def test_what_the_optimal_search_minimizes(seed: int, unmapped: str, tmp_path: P
     policy = Policy.parse(toml, tmp_path)
     with warehouse(case, tmp_path) as connection:
         scratch = Scratch(DuckDB.wrap(connection))
-        survey = Survey(Measurer(policy, take_census(policy, bind_source(policy, scratch), scratch)))
+        census = take_census(policy, bind_source(policy, scratch), scratch)
+        survey = Survey(Measurer(Problem.of(policy, census)))
         surveyed = survey.measure(list(itertools.product(*(range(height + 1) for height in HEIGHTS))))
         for loss, expected in (("ncp", case.ncp), ("precision", case.height), ("discernibility", case.discernibility)):
-            aim = objective(replace(policy, search=replace(policy.search, loss=loss)), survey)
+            aim = objective(survey, loss)
             for found, lost in zip(surveyed, aim.loss(surveyed), strict=True):
                 assert lost == pytest.approx(expected(found.node, top))
                 assert aim.bound(found.node, found.failing_rows) <= lost * (1 + 1e-9) + 1e-9

@@ -193,6 +193,7 @@ def _ncp_of_all_nodes(db: duckdb.DuckDBPyConnection, wanted: Policy) -> dict[tup
     from duckanon.census import take_census
     from duckanon.engine.duckdb import DuckDB
     from duckanon.measure import Measurer
+    from duckanon.problem import Problem
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.scratch import Scratch
     from duckanon.source import bind_source
@@ -200,10 +201,10 @@ def _ncp_of_all_nodes(db: duckdb.DuckDBPyConnection, wanted: Policy) -> dict[tup
     scratch = Scratch(DuckDB.wrap(db))
     try:
         census = take_census(wanted, bind_source(wanted, scratch), scratch)
-        measurer = Measurer(wanted, census)
+        measurer = Measurer(Problem.of(wanted, census))
         found: dict[tuple[int, ...], float] = {}
         for node in product(range(5), range(4)):
-            recoding = FullDomain(wanted, measurer, measurer.measure(node))
+            recoding = FullDomain(measurer, measurer.measure(node))
             found[node] = recoding.utility()["ncp"]
             scratch.drop(recoding.good)
         return found

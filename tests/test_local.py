@@ -137,6 +137,14 @@ def test_clusterings_refuse_what_they_cannot_reach(people: Folder, duckanon: Com
         assert method == "climb" or "cannot reach alp and dif" in told.err
 
 
+def test_levels_need_levels(people: Folder, duckanon: Command) -> None:
+    """Without them it would be another method."""
+    text = PEOPLE + '[search]\nmethod = "alpha_l_diversification"\n'
+    told = duckanon("run", people.policy(text))
+    assert told.code == 2
+    assert "alpha_l_diversification needs levels" in told.err
+
+
 def test_a_released_column_is_rolled_up_by_its_hierarchy(people: Folder, duckanon: Command) -> None:
     path = people.policy(policy("climb"))
     assert duckanon("run", path).code == 0

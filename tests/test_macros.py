@@ -614,6 +614,13 @@ def test_null_quasi_identifiers_form_a_class(db: Database) -> None:
     assert db.sql("FROM duckanon.k_violations('t', ['a'], k := 2)") == [(None, 1)]
 
 
+def test_no_more_homogeneous_classes_are_expected_than_there_are(db: Database) -> None:
+    """One row is alone, 999 share their class; mohapatra's formula, which supposes equal classes, would expect 1000."""
+    db.sql("CREATE TABLE t AS SELECT greatest(i, 1) AS a, i % 3 AS s FROM range(2) r(i) UNION ALL "
+           "SELECT 7, i % 3 FROM range(998) r(i) UNION ALL SELECT 8, 1")  # fmt: skip
+    assert db.sql("SELECT expected_classes FROM duckanon.homogeneity('t', ['a'], 's')") == [(close(1 / 3 + 1),)]
+
+
 # NULL, empty tables, thresholds -------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from duckanon.engine.duckdb import DuckDB
 from duckanon.lattice import Lattice, nowhere_above
 from duckanon.measure import Measurement, Measurer
 from duckanon.objective import TIE
+from duckanon.problem import Problem
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
@@ -49,14 +50,15 @@ def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[
     """The least loss of all nodes, and the nodes that have it; by measuring each alone."""
     scratch = Scratch(DuckDB.wrap(connection))
     census = take_census(wanted, bind_source(wanted, scratch), scratch)
-    measurer, budget = Measurer(wanted, census), wanted.budget(census.rows)
+    problem = Problem.of(wanted, census)
+    measurer, budget = Measurer(problem), problem.budget
     weights = [h.importance for h in census.hierarchies]
     found: list[tuple[float, int, tuple[int, ...]]] = []
     for node in itertools.product(*(range(h.height + 1) for h in census.hierarchies)):
-        measured = measurer.measure(node, budget)
+        measured = measurer.measure(node)
         if not measured.holds(budget):
             continue
-        recoding = FullDomain(wanted, measurer, measured)
+        recoding = FullDomain(measurer, measured)
         utility = recoding.utility()
         scratch.drop(recoding.good)
         losses = {
@@ -134,7 +136,7 @@ def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list
     with loaded(rows) as connection, pytest.MonkeyPatch.context() as patch:
         scratch = Scratch(DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, scratch), scratch)
-        measurer = Measurer(wanted, census)
+        measurer = Measurer(Problem.of(wanted, census))
         nodes = list(itertools.product(*(range(h.height + 1) for h in census.hierarchies)))
         for light in (0, 10**9):
             patch.setattr(aggregates, "_LIGHT", light)

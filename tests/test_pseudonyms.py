@@ -239,10 +239,11 @@ def test_profiles_logs_and_traces_do_not_hold_the_key(patients: Folder) -> None:
         engine._run = profiled  # type: ignore[method-assign, assignment]
         from duckanon.run import run as run_policy
 
-        assert run_policy(policy, engine).status == "released"
+        with engine.traced() as executed:
+            assert run_policy(policy, engine).status == "released"
         connection.execute("PRAGMA disable_profiling")
         logs = str(connection.execute("SELECT message FROM duckdb_logs()").fetchall())
-        traced = str([str(statement) for _, statement in engine.trace])
+        traced = str([str(part.statement) for part in executed])
         variables = connection.execute("SELECT * FROM duckdb_variables()").fetchall()
     assert "inner_pad" in logs  # the statement was logged, its parameters were not
     assert any("pseudonyms" in text for text in profiles)

@@ -50,14 +50,29 @@ class Reading:
     csv: CsvOptions = field(default_factory=CsvOptions)
 
 
+@dataclass(frozen=True)
+class Executed:
+    """A statement that was executed, with a note on its purpose if it has one."""
+
+    note: str
+    statement: exp.Expr | str
+
+    @property
+    def makes(self) -> bool:
+        """Whether it makes or drops something."""
+        if isinstance(self.statement, str):
+            return self.statement.lstrip().startswith(("CREATE", "DROP"))
+        return isinstance(self.statement, (exp.Create, exp.Drop))
+
+
 class Engine(Protocol):
     """One connection to one warehouse. Nothing else in the package holds a connection."""
 
     dialect: str
     location: str  # how messages call the database
     persistent: bool  # whether a table made here outlives the process
-    trace: list[tuple[str, exp.Expr | str]]  # what was executed, with a note on its purpose
 
+    def traced(self) -> AbstractContextManager[list[Executed]]: ...
     def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None: ...
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]: ...
     def columns(self, relation: exp.Table) -> list[Column]: ...

@@ -12,7 +12,7 @@ import duckdb
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine import Column, Reading, Relation
+from duckanon.engine import Column, Executed, Reading, Relation
 from duckanon.engine.catalog import CATALOG, nearest, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text, written
@@ -42,7 +42,7 @@ class DuckDB:
         self.connection = connection
         self.location = location
         self.persistent = persistent
-        self.trace: list[tuple[str, exp.Expr | str]] = []
+        self._trace: list[Executed] | None = None
         self._spill = spill
         self._macros: str | None = None
 
@@ -89,11 +89,20 @@ class DuckDB:
     def _run(
         self, statement: exp.Expr | str, note: str = "", bound: Mapping[str, bytes] | None = None
     ) -> duckdb.DuckDBPyConnection:
-        if note:
-            self.trace.append((note, statement))
+        if self._trace is not None:
+            self._trace.append(Executed(note, statement))
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
         with translated(text):
             return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
+
+    @contextmanager
+    def traced(self) -> Iterator[list[Executed]]:
+        """Gives the statements that are executed within."""
+        self._trace = executed = list[Executed]()
+        try:
+            yield executed
+        finally:
+            self._trace = None
 
     def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
         """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""

@@ -164,11 +164,11 @@ def _with_top(labels: exp.Query, scheme: Scheme, strangers: int, num: int) -> ex
 
 def _coded(labels: exp.Query, height: int) -> exp.Query:
     """Small integers for every level, in an order that the labels themselves have: nothing of the source's order."""
-    query = exp.select("value", "n", sql("CAST(ROW_NUMBER() OVER (ORDER BY value) AS INTEGER)").as_("code_0"))
+    codes: list[exp.Expr] = [sql("CAST(ROW_NUMBER() OVER (ORDER BY value) AS INTEGER)").as_("code_0")]
     for level in range(1, height):
         code = sql("CAST(DENSE_RANK() OVER (ORDER BY :order) AS INTEGER)", order=column(f"order_{level}"))
-        query = query.select(code.as_(f"code_{level}"), column(f"label_{level}"), column(f"size_{level}"))
-    return query.from_(labels.subquery("labels"))
+        codes += [code.as_(f"code_{level}"), column(f"label_{level}"), column(f"size_{level}")]
+    return exp.select("value", "n", *codes).from_(labels.subquery("labels"))
 
 
 def _descriptions(engine: Engine, mapping: exp.Table, scheme: Scheme) -> tuple[str, ...]:

@@ -20,16 +20,16 @@ def level_costs(
     NULL is a single value until the top.
     """
     rows, nulls, strangers = counts
-    figures = exp.select("COUNT(*)").from_(mapping)
+    figures = []
     for level in range(1, scheme.height):
         size = column(f"size_{level}")
-        figures = figures.select(
+        figures += [
             sql("COUNT(DISTINCT :code)", code=column(f"code_{level}")),
             sql("CAST(SUM(n * (:size - 1)) AS DOUBLE)", size=size),
             sql("CAST(SUM(CASE WHEN :size > 1 THEN n * :size ELSE 0 END) AS DOUBLE)", size=size),
             sql("CAST(MAX(CASE WHEN :size > 1 THEN :size ELSE 0 END) AS DOUBLE)", size=size),
-        )
-    (row,) = engine.fetch(figures)
+        ]
+    (row,) = engine.fetch(exp.select("COUNT(*)", *figures).from_(mapping))
     span = _span(engine, domain, scheme)
     removed = 1.0 if num > 1 else 0.0
     lowest = removed if strangers else 0.0

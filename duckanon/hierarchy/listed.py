@@ -139,13 +139,13 @@ def _matches() -> exp.Expr:
 
 def mapping_query(domain: exp.Table, listing: Listing) -> exp.Query:
     """value, n and per level label_l, order_l, size_l: the listed parents of each source value."""
-    sized = exp.select("*").from_(listing.table)
+    sizes, labels = [], list[exp.Expr]()
     for level in range(1, listing.height):
         size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"level_{level}"))
-        sized = sized.select(size.as_(f"size_{level}"))
-    query = exp.select("d.value", "d.n")
-    for level in range(1, listing.height):
+        sizes.append(size.as_(f"size_{level}"))
         label = column(f"level_{level}", "l")
-        query = query.select(label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "l"))
+        labels += [label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "l")]
+    sized = exp.select("*", *sizes).from_(listing.table)
     source = exp.alias_(domain, "d", table=True)
+    query = exp.select("d.value", "d.n", *labels)
     return query.from_(source).join(sized.subquery("l"), on=_matches(), join_type="inner")

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census import Census
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
 from duckanon.search import Seen
 
 
@@ -21,7 +19,7 @@ class Placement:
     keys: tuple[str, ...]  # q0_0, q1_0, …; and s0, … where the cells of one tuple may part
 
 
-def place(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Placement | None:
+def place(measurer: Measurer, seen: Seen) -> Placement | None:
     """Place the cells by the policy's method; None: no release within the budget was found."""
     from duckanon.local.alpha_k import alpha_k_clustering
     from duckanon.local.alpha_l import alpha_l_diversification
@@ -29,5 +27,5 @@ def place(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Pla
     from duckanon.local.l_c import l_c_clustering
 
     methods = (climb, alpha_k_clustering, l_c_clustering, alpha_l_diversification)
-    (method,) = (method for method in methods if method.__name__ == policy.search.method)
-    return method(policy, census, measurer, seen)
+    (method,) = (method for method in methods if method.__name__ == measurer.policy.search.method)
+    return method(measurer, seen)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from duckanon.census import Census
 from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
 from duckanon.local.clusters.rounds import Rounds
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
 from duckanon.search import Seen
 
 
-def alpha_k_clustering(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Placement | None:
+def alpha_k_clustering(measurer: Measurer, seen: Seen) -> Placement | None:
     """First k and the frequencies, as the paper has it; then whatever else the policy asks of a class."""
-    clusters = Clusters(policy, census, measurer)
-    rounds = Rounds(clusters, policy.budget(census.rows), seen)
+    clusters = Clusters(measurer)
+    rounds = Rounds(clusters, seen)
     rounds.settle(fully=False)
     return rounds.placement()

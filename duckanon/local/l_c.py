@@ -13,7 +13,7 @@ from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
 from duckanon.local.clusters.rounds import Rounds
 from duckanon.measure import Measurer
-from duckanon.policy import Policy, Sensitive
+from duckanon.policy import Sensitive
 from duckanon.search import Seen
 from duckanon.values import ValueTable
 
@@ -38,17 +38,17 @@ class Wave:
     clusters: int
 
 
-def l_c_clustering(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Placement | None:
+def l_c_clustering(measurer: Measurer, seen: Seen) -> Placement | None:
     """Seed the clusters, place the remaining cells where they cost least, split what grew large."""
-    clusters = Clusters(policy, census, measurer)
-    rounds = Rounds(clusters, policy.budget(census.rows), seen)
-    bucketed = _bucketed_column(census, clusters.values)
+    clusters = Clusters(measurer)
+    rounds = Rounds(clusters, seen)
+    bucketed = _bucketed_column(measurer.census, clusters.values)
     if bucketed is not None:
         _seed(clusters, bucketed)
         enough = "".join(f" AND b.v{index} >= a.w{index}" for index in clusters.values)
         rounds.settle(fully=True, fitting=f"NOT b.failing{enough}", at_any_cost=False)
     rounds.settle(fully=True)
-    while sum(clusters.split(hierarchy) for hierarchy in census.hierarchies):
+    while sum(clusters.split(hierarchy) for hierarchy in measurer.census.hierarchies):
         pass
     return rounds.placement()
 

@@ -8,12 +8,10 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import labels_of_values
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import distances_from_raw
-from duckanon.policy import Policy
 
 
-def distortion(policy: Policy, census: Census, placement: Placement) -> float:
+def distortion(census: Census, placement: Placement, beta: float) -> float:
     """The weighted hierarchical distortion of the whole table, han eq. 2–4."""
-    beta = policy.search.beta
     costs = []
     for hierarchy in census.hierarchies:
         shares = distances_from_raw(hierarchy.height, beta)
@@ -22,7 +20,7 @@ def distortion(policy: Policy, census: Census, placement: Placement) -> float:
     return _summed(census, f"SELECT * FROM ({_placed(census, placement)})", costs)
 
 
-def total_information_loss(policy: Policy, census: Census, placement: Placement) -> float:
+def total_information_loss(census: Census, placement: Placement) -> float:
     """yang eq. 1, 2: of a number the span of its class over the span of the source; of anything else the height of the
     class's ancestor over that of the hierarchy. A number and NULL in one class span everything."""
     classes = ", ".join(f"g{h.index}" for h in census.hierarchies)

@@ -113,6 +113,9 @@ def _go_together(policy: Policy, top: Section) -> None:
         top.fault("release.mode", what, "use greedy, optimal or datafly")
     if policy.search.method == "climb":
         return
+    if policy.search.method == "alpha_l_diversification" and not any(s.needs_levels for s in policy.sensitive):
+        remedy = "give a sensitive column levels with level_alpha or level_l, or use alpha_k_clustering"
+        top.fault("search.method", "alpha_l_diversification needs levels, and nothing asks for them", remedy)
     for sensitive in policy.sensitive:
         thresholds: tuple[Sensitive | ValueThresholds, ...] = (sensitive, *sensitive.values.values())
         if any(part.alp is not None or part.dif is not None for part in thresholds):

@@ -22,7 +22,7 @@ from duckanon.portable.shares import share_metrics
 from duckanon.portable.sizes import size_metrics
 from duckanon.portable.steps import Asked, Metric
 
-__all__ = ["DIALECTS", "Metric", "metric_queries", "metrics_script"]
+__all__ = ["DIALECTS", "Metric", "comment", "metric_queries", "metrics_script"]
 
 # What a reader of a script must know, per dialect.
 DIALECTS = {
@@ -84,16 +84,16 @@ def metrics_script(
         "A sensitive NULL counts in its class's size and is no value. Every name is quoted: spelled as in the catalog.",
         *filter(None, [DIALECTS[dialect]]),
     ]
-    return "\n\n".join(["\n".join(map(_comment, header)), *(_statement(metric, dialect) for metric in metrics)]) + "\n"
+    return "\n\n".join(["\n".join(map(comment, header)), *(_statement(metric, dialect) for metric in metrics)]) + "\n"
 
 
 def _statement(metric: Metric, dialect: str) -> str:
     about = metric.name if metric.column is None else f"{metric.name} of {quoted(metric.column)}"
     text = metric.query.sql(dialect, identify=True, pretty=True, unsupported_level=ErrorLevel.RAISE)
-    return f"{_comment(f'{about}: {metric.question}')}\n{text};"
+    return f"{comment(f'{about}: {metric.question}')}\n{text};"
 
 
-def _comment(text: str) -> str:
+def comment(text: str) -> str:
     """One line, whatever a name contains."""
     return "-- " + " ".join(text.split())
 

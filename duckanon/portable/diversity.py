@@ -51,14 +51,12 @@ def _recursive_diversity(asked: Asked, sensitive: str) -> Metric:
 
 def _homogeneity(asked: Asked, sensitive: str) -> Metric:
     classes = select(x="SUM(y)", one="CASE WHEN COUNT(*) = 1 AND COUNT(v) = 1 THEN 1 END")
-    totals = select(**_HOMOGENEOUS, k="MIN(x)", n="SUM(x)").from_(table("uniform"))
     query = with_steps(
-        select(column("homogeneous_classes"), column("homogeneous_rows"), expected_classes=_EXPECTED)
-        .from_(table("totals"))
+        select(**_HOMOGENEOUS, expected_classes=_EXPECTED)
+        .from_(table("uniform"))
         .join(table("domain"), join_type="cross"),
         **value_counts(asked, sensitive),
         uniform=classes.from_(table("counts")).group_by(*asked.groups),
-        totals=totals,
         domain=select(log_values=_LOG_VALUES).from_(table("counts")),
     )
     question = "in how many classes do all rows share one value, and how many would chance make?"
@@ -72,10 +70,10 @@ _HOMOGENEOUS = {
 
 _LOG_VALUES = "LN(CAST(NULLIF(COUNT(DISTINCT v), 0) AS DOUBLE))"
 
-# mohapatra eq. 1, K / K^k · n/k; 0 without any value, NULL without any row. PostgreSQL refuses a result too small
-# for a double: past e^-700 it is 0.
-_EXPECTED = """CASE
-    WHEN n > 0 AND log_values IS NULL THEN CAST(0 AS DOUBLE)
-    WHEN CAST(k - 1 AS DOUBLE) * log_values > CAST(700 AS DOUBLE) THEN CAST(0 AS DOUBLE)
-    ELSE EXP(CAST(1 - k AS DOUBLE) * log_values) * CAST(n AS DOUBLE) / CAST(k AS DOUBLE)
-END"""
+# mohapatra eq. 1 of classes that need not be equal, Σ K^(1−x); 0 without any value, NULL without any row. PostgreSQL
+# refuses a result too small for a double: past e^-700 it is 0.
+_EXPECTED = """SUM(CASE
+    WHEN log_values IS NULL THEN CAST(0 AS DOUBLE)
+    WHEN CAST(x - 1 AS DOUBLE) * log_values > CAST(700 AS DOUBLE) THEN CAST(0 AS DOUBLE)
+    ELSE EXP(CAST(1 - x AS DOUBLE) * log_values)
+END)"""

@@ -10,11 +10,11 @@ from sqlglot import exp
 from duckanon.census import Census
 from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
-from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.release import Labels
 from duckanon.release.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
+from duckanon.search.monotone import top_is_best
 from duckanon.source import BoundSource
 from duckanon.survey import Survey, Surveyed
 
@@ -52,7 +52,7 @@ class Recoding(Protocol):
 
 @dataclass(frozen=True)
 class Found:
-    """How a search went and what it found; without a recoding `top` says why even the top node does not hold."""
+    """How a search went and what it found; without a recoding `top` says what does not hold at the top node."""
 
     path: tuple[Step, ...]
     bottom: Surveyed
@@ -60,36 +60,40 @@ class Found:
     top: Measurement | None = None
     effort: dict[str, Any] | None = None
     reasons: tuple[str, ...] = ()  # why there is no recoding, where that is not for the constraints at the top
+    top_is_best: bool = True  # whether no node does better than the top
+    proven: bool = True  # without a recoding: that there is none
 
 
-def find_recoding(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
+def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
     """A recoding by the policy's method; `last`, the node of the last release, binds it by the policy's mode."""
     from duckanon.local import place
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.recoding.local import LocalRecoding
 
-    if policy.search.method not in LOCAL:
-        found = _found_node(policy, census, measurer, seen, last)
-        recoding = FullDomain(policy, measurer, found.answer) if found.answer else None
-        return Found(found.path, found.bottom, recoding, found.top, found.effort)
-    policy = census.remaining(policy)
-    lattice = Lattice(tuple(h.height for h in census.hierarchies))
+    if measurer.policy.search.method not in LOCAL:
+        found = _found_node(measurer, seen, last)
+        recoding = FullDomain(measurer, found.answer) if found.answer else None
+        proven = found.effort is None or bool(found.effort["proven"])
+        best = top_is_best(measurer)
+        return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
+    lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
     (bottom,) = Survey(measurer).measure([lattice.bottom])
-    placement = place(policy, census, measurer, seen)
+    placement = place(measurer, seen)
     if placement is None:
-        return Found((), bottom, None, measurer.measure(lattice.top, policy.budget(census.rows)))
-    return Found((), bottom, LocalRecoding(policy, measurer, placement))
+        top, best = measurer.measure(lattice.top), top_is_best(measurer)
+        proven = best and not top.holds(measurer.problem.budget)
+        return Found((), bottom, None, top, top_is_best=best, proven=proven)
+    return Found((), bottom, LocalRecoding(measurer, placement))
 
 
-def _found_node(policy: Policy, census: Census, measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
+def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
     """By the policy's mode: any node, none finer than the last, or the last and no other."""
     if last is None:
-        return search(policy, census, measurer, seen)
+        return search(measurer, seen)
     (bottom,) = Survey(measurer).measure([(0,) * len(last)])
-    if policy.release.mode == "monotone":
-        return replace(search(policy, census, measurer, seen, floor=last), bottom=bottom)
-    budget = census.remaining(policy).budget(census.rows)
-    measured = measurer.measure(last, budget)
-    holds = measured.holds(budget)
+    if measurer.policy.release.mode == "monotone":
+        return replace(search(measurer, seen, floor=last), bottom=bottom)
+    measured = measurer.measure(last)
+    holds = measured.holds(measurer.problem.budget)
     path = (Step(last, measured.failing_rows, holds),)
     return FoundNode(path, bottom, measured if holds else None, top=None if holds else measured)

@@ -11,7 +11,6 @@ from duckanon.census import Census
 from duckanon.expressions import column, same, sql
 from duckanon.hierarchy import Hierarchy
 from duckanon.measure import Measurement, Measurer
-from duckanon.policy import Policy
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, generalized_by_level, guarded_view
 from duckanon.result import named_levels
@@ -22,9 +21,9 @@ from duckanon.utility import utility_of
 class FullDomain:
     """A node of the lattice; the rows of its failing classes are suppressed."""
 
-    def __init__(self, policy: Policy, measurer: Measurer, measured: Measurement) -> None:
-        self.policy, self.measurer, self.measured = policy, measurer, measured
-        self.census: Census = measurer.census
+    def __init__(self, measurer: Measurer, measured: Measurement) -> None:
+        self.measurer, self.measured = measurer, measured
+        self.policy, self.census = measurer.policy, measurer.census
         self.node = measured.node
         self.rows, self.classes = measured.released_rows, measured.released_classes
         self.new_rows: int | None = None

@@ -38,14 +38,12 @@ def must_be_addable(policy: Policy, replace: bool) -> None:
         raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")
 
 
-def find_increment(
-    policy: Policy, measurer: Measurer, last: Node, source: BoundSource, before: exp.Table | None
-) -> Found:
+def find_increment(measurer: Measurer, last: Node, source: BoundSource, before: exp.Table | None) -> Found:
     """The last release, whose rows are `before`, and at its levels the new rows of every class that holds with them."""
     if before is None:
         raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
     (bottom,) = Survey(measurer).measure([(0,) * len(last)])
-    increment = Increment(policy, measurer, measurer.measure(last), source, before)
+    increment = Increment(measurer, measurer.measure(last, wholly=True), source, before)
     reasons = tuple(increment.reasons())
     path = (Step(last, increment.measured.failing_rows, not reasons),)
     return Found(path, bottom, None if reasons else increment, reasons=reasons)
@@ -55,10 +53,8 @@ class Increment(FullDomain):
     """The node of the last release. A class that holds with all its rows of now is released with them; of one that does
     not, only what was released already."""
 
-    def __init__(
-        self, policy: Policy, measurer: Measurer, measured: Measurement, source: BoundSource, before: exp.Table
-    ) -> None:
-        super().__init__(policy, measurer, measured)
+    def __init__(self, measurer: Measurer, measured: Measurement, source: BoundSource, before: exp.Table) -> None:
+        super().__init__(measurer, measured)
         self.shown = self._shown_before(source, before)
         self.cells = self._joined(source, before)
         self._count(before)
@@ -137,7 +133,7 @@ class Increment(FullDomain):
         if self.partly and self.policy.entity is not None:
             what = "classes of the last release do not hold any more with the rows that are new"
             return [f"--incremental: {what}; run without it"]
-        budget = self.census.remaining(self.policy).budget(self.census.rows)
+        budget = self.measurer.problem.budget
         if self.measured.failing_rows > budget:
             what = f"{self.measured.failing_rows:,} rows do not fit into the classes of the last release"
             return [f"--incremental: {what}, the budget is {budget:,}; run without it"]

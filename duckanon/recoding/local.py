@@ -14,7 +14,6 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, guarded_view, read_kept, shown_as_they_are
 from duckanon.source import BoundSource
@@ -24,8 +23,8 @@ from duckanon.utility import Lost, lost_utility
 class LocalRecoding:
     """Released cells with, for each quasi-identifier i, their level l{i} and the id g{i} of the label they show."""
 
-    def __init__(self, policy: Policy, measurer: Measurer, placement: Placement) -> None:
-        self.policy, self.measurer, self.placement = policy, measurer, placement
+    def __init__(self, measurer: Measurer, placement: Placement) -> None:
+        self.measurer, self.placement, self.policy = measurer, placement, measurer.policy
         placed = self._placed_cells(measurer.census)
         self.census = self.shown = measurer.census.as_released(placed, measurer.census.hierarchies)
         scratch = self.census.scratch
@@ -149,8 +148,8 @@ class LocalRecoding:
         utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.classes, self.squares).as_json()
         # A suppressed row costs 1 in every column; those that are left out of the census are not among its cells.
         left_out = self.census.left_out * len(self.census.hierarchies)
-        utility["distortion"] = distortion(self.policy, self.census, self.placement) + left_out
-        utility["total_information_loss"] = total_information_loss(self.policy, self.census, self.placement) + left_out
+        utility["distortion"] = distortion(self.census, self.placement, self.policy.search.beta) + left_out
+        utility["total_information_loss"] = total_information_loss(self.census, self.placement) + left_out
         return utility
 
     def _lost(self) -> list[Lost]:

@@ -140,9 +140,10 @@ def bound_release(policy: Policy, source: BoundSource) -> Release:
     return changed(policy.release, options=changed(options, partition_by=columns))
 
 
-def mark_of_folder(path: Path) -> Any:
+def mark_of_folder(path: Path) -> str | None:
     """What a folder is said to be, beside it or inside."""
-    return read_json(sidecar_of(path)).get("mark") or read_json(path / _MARK_INSIDE).get("mark")
+    mark: str | None = read_json(sidecar_of(path)).get("mark") or read_json(path / _MARK_INSIDE).get("mark")
+    return mark
 
 
 def _exchanged(one: Path, other: Path) -> bool:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from duckanon.census import Census
 from duckanon.lattice import Lattice, Node
 from duckanon.measure import Measurement, Measurer
-from duckanon.policy import Policy
 from duckanon.survey import Survey, Surveyed
+
+_LOOKS = 10_000_000  # cells times nodes that a walk may look at off its path, where the top proves nothing
 
 Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
 
@@ -26,7 +26,7 @@ class Step:
 
 @dataclass(frozen=True)
 class FoundNode:
-    """How a search went and what it found; without an answer `top` says why even the top node does not hold."""
+    """How a search went and what it found; without an answer `top` says what does not hold at the top node."""
 
     path: tuple[Step, ...]
     bottom: Surveyed
@@ -35,20 +35,27 @@ class FoundNode:
     effort: dict[str, Any] | None = None
 
 
-def search(policy: Policy, census: Census, measurer: Measurer, seen: Seen, floor: Node | None = None) -> FoundNode:
-    """Walk the lattice by the policy's method, nowhere below `floor`."""
+def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: str | None = None) -> FoundNode:
+    """Search the lattice by a method, the policy's unless another is named, nowhere below `floor`."""
     from duckanon.search.datafly import most_values
+    from duckanon.search.effort import SearchLimits
     from duckanon.search.greedy import least_loss
-    from duckanon.search.optimal import find_optimal
+    from duckanon.search.monotone import top_is_best
+    from duckanon.search.optimal import find_optimal, search_on
     from duckanon.search.walk import walk
 
-    policy = census.remaining(policy)
-    lattice = Lattice(tuple(h.height for h in census.hierarchies), floor)
+    wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
+    lattice = Lattice(tuple(h.height for h in hierarchies), floor)
     survey = Survey(measurer)
-    if policy.search.method == "optimal":
-        return find_optimal(policy, lattice, survey, seen)
-    if policy.search.method == "datafly":
-        choose = most_values(lattice, census.hierarchies)
+    method = method or wanted.method
+    if method == "optimal":
+        return find_optimal(lattice, survey, seen)
+    if method == "datafly":
+        choose = most_values(lattice, hierarchies)
     else:
-        choose = least_loss(lattice, census.hierarchies, policy.search.weighting)
-    return walk(lattice, survey, policy.budget(census.rows), choose, seen)
+        choose = least_loss(lattice, hierarchies, wanted.weighting)
+    walked = walk(lattice, survey, choose, seen)
+    if walked.answer or top_is_best(measurer):
+        return walked
+    limits = SearchLimits(wanted.time_limit, wanted.nodes)
+    return search_on(walked, lattice, survey, limits.at_most(survey.affordable(_LOOKS)), seen)

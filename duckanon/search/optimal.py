@@ -9,42 +9,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from duckanon.lattice import Lattice, Node, nowhere_above
-from duckanon.measure import Measurer
 from duckanon.objective import TIE, Objective, objective
-from duckanon.people import ROWS
-from duckanon.policy import Policy
 from duckanon.search import FoundNode, Seen, Step
+from duckanon.search.effort import Effort, SearchLimits
 from duckanon.search.greedy import least_loss
+from duckanon.search.monotone import is_monotone, top_is_best
 from duckanon.search.walk import walk
 from duckanon.survey import Survey, Surveyed
 
 _BATCH = 24  # nodes per statement
-# Rules that merging classes never breaks, with nothing suppressed. DIF and proximity are not among them.
-_NEVER_MONOTONE = ("dif", "proximity")
-
-
-@dataclass
-class Effort:
-    """How the search went: for the user to read."""
-
-    nodes: int
-    measured: int = 0
-    pruned_by_bound: int | None = None  # None: not counted, the search was cut short or the lattice is vast
-    pruned_by_failing: int | None = None
-    proven: bool = True
-    bound: float | None = None  # no node is better than this, when it is not proven
-
-    def as_json(self) -> dict[str, object]:
-        return dict(self.__dict__)
-
-
-@dataclass(frozen=True)
-class Limits:
-    seconds: float | None = None
-    nodes: int | None = None
 
 
 @dataclass
@@ -100,16 +76,16 @@ class OptimalSearch:
     """The state of one search."""
 
     def __init__(
-        self, lattice: Lattice, survey: Survey, objective: Objective, budget: int, limits: Limits, seen: Seen
+        self, lattice: Lattice, survey: Survey, objective: Objective, limits: SearchLimits, seen: Seen
     ) -> None:
         self.lattice, self.survey, self.objective = lattice, survey, objective
-        self.budget, self.limits, self.seen = budget, limits, seen
+        self.budget, self.limits, self.seen = survey.measurer.problem.budget, limits, seen
         self.effort = Effort(lattice.size)
         self.best = _Best()
         self.improvements: list[Surveyed] = []
         self.measured: dict[Node, Surveyed] = {}
         self.k_alone = not survey.measurer.judged
-        self.monotone = is_monotone(survey.measurer, budget)
+        self.monotone = is_monotone(survey.measurer)
         self.failing: list[Node] = []  # where failing is monotone: the highest nodes known to fail
         self.holding: list[Node] = []  # … and the lowest known to hold
         self.started = time.monotonic()
@@ -117,6 +93,7 @@ class OptimalSearch:
     def run(self, known: list[Node]) -> Node | None:
         """The best node, or None when no node holds; `known` are nodes worth measuring first."""
         self._measure(known)
+        self._approach()
         self._descend()
         candidates = self.lattice.ascending(self.objective.bound, self._failing_above)
         probes: list[_Probe] = []
@@ -129,6 +106,15 @@ class OptimalSearch:
                 self._teach(probe)
             probes = [probe for probe in probes if self._goes_on(probe)]
         return self._ended()
+
+    def _approach(self) -> None:
+        """From the measured node at which the fewest rows fail, of equal ones the most general, to its neighbours, up
+        and down, until some node holds: where the top is not the best, no direction is."""
+        asked: set[Node] = set()
+        while not self.best.found and (nodes := self.measured.keys() - asked) and not self._out_of_time():
+            nearest = min(nodes, key=lambda node: (self.measured[node].failing_rows, -self.lattice.rise(node), node))
+            asked.add(nearest)
+            self._measure(self.lattice.neighbours(nearest))
 
     def _descend(self) -> None:
         """From the best node downwards while that is better: a good answer early prunes most, and is there when
@@ -235,38 +221,39 @@ class OptimalSearch:
             self._remember(found.node, found.within(self.budget))
         bound, most = self.objective.bound, _tied(self.best.loss)
         good = [found for found in surveyed if bound(found.node, found.failing_rows) <= most]
-        good = [found for found in good if self.survey.holds(found, self.budget)]
+        good = [found for found in good if self.survey.holds(found)]
         for found, loss in zip(good, self.objective.loss(good), strict=True):
             self.seen(found.node, found.failing_rows)
             if self.best.offer(loss, found):
                 self.improvements.append(found)
 
 
-def find_optimal(policy: Policy, lattice: Lattice, survey: Survey, seen: Seen) -> FoundNode:
+def find_optimal(lattice: Lattice, survey: Survey, seen: Seen) -> FoundNode:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
-    budget, measurer = policy.budget(survey.census.rows), survey.measurer
-    limits = Limits(policy.search.time_limit, policy.search.nodes)
-    search = OptimalSearch(lattice, survey, objective(policy, survey), budget, limits, seen)
+    wanted = survey.measurer.policy.search
     # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
-    choose = least_loss(lattice, survey.census.hierarchies, policy.search.weighting)
-    greedy = walk(lattice, survey, budget, choose, seen)
-    node = search.run([greedy.answer.node] if greedy.answer else [])
-    path = tuple(Step(better.node, better.failing_rows, True) for better in search.improvements)
+    choose = least_loss(lattice, survey.census.hierarchies, wanted.weighting)
+    greedy = walk(lattice, survey, choose, seen)
+    found = search_on(greedy, lattice, survey, SearchLimits(wanted.time_limit, wanted.nodes), seen)
+    return replace(found, path=found.path[len(greedy.path) :])
+
+
+def search_on(walked: FoundNode, lattice: Lattice, survey: Survey, limits: SearchLimits, seen: Seen) -> FoundNode:
+    """The best node that is found within the limits, whatever a walk has found; its path, then the better nodes."""
+    measurer = survey.measurer
+    search = OptimalSearch(lattice, survey, objective(survey, measurer.policy.search.loss), limits, seen)
+    known = [] if top_is_best(measurer) else [lattice.top, _nearest(walked)]
+    node = search.run([walked.answer.node] if walked.answer else known)
+    path = (*walked.path, *(Step(better.node, better.failing_rows, True) for better in search.improvements))
     effort = search.effort.as_json()
     if node is None:
-        return FoundNode(path, greedy.bottom, None, top=measurer.measure(lattice.top, budget), effort=effort)
-    return FoundNode(path, greedy.bottom, measurer.measure(node, budget), effort=effort)
+        return FoundNode(path, walked.bottom, None, top=walked.top, effort=effort)
+    return FoundNode(path, walked.bottom, measurer.measure(node), effort=effort)
 
 
-def is_monotone(measurer: Measurer, budget: int) -> bool:
-    """Whether a node that fails proves that every finer one fails. With a budget that is so for k alone; and of two
-    classes that share people the whole may break a rule that both of them hold."""
-    if not measurer.judged:
-        return True
-    if measurer.counted is not ROWS:
-        return False
-    rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
-    return budget == 0 and not any(name in _NEVER_MONOTONE for name in rules)
+def _nearest(walked: FoundNode) -> Node:
+    """The node of the path at which the fewest rows fail."""
+    return min(walked.path, key=lambda step: (step.failing_rows, step.node)).node
 
 
 def _tied(loss: float) -> float:

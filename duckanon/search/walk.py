@@ -15,18 +15,18 @@ Choice = Callable[[Node], int]
 _BATCH = 8  # nodes per statement: the path does not depend on what is measured
 
 
-def walk(lattice: Lattice, survey: Survey, budget: int, choose: Choice, seen: Seen) -> FoundNode:
+def walk(lattice: Lattice, survey: Survey, choose: Choice, seen: Seen) -> FoundNode:
     """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
     path: list[Surveyed] = []
     for surveyed in _measured(lattice, survey, choose):
         path.append(surveyed)
         seen(surveyed.node, surveyed.failing_rows)
-        holds = survey.holds(surveyed, budget)
+        holds = survey.holds(surveyed)
         if holds:
             break
     last = path[-1]
     steps = tuple(Step(p.node, p.failing_rows, holds and p is last) for p in path)
-    measured = survey.measurer.measure(last.node, budget)
+    measured = survey.measurer.measure(last.node)
     return FoundNode(steps, path[0], measured) if holds else FoundNode(steps, path[0], None, top=measured)
 
 

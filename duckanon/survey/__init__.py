@@ -11,7 +11,7 @@ from duckanon.classes import judged_classes
 from duckanon.lattice import Node
 from duckanon.measure import Measurer
 from duckanon.survey.aggregates import Aggregate, Aggregates
-from duckanon.survey.packing import Packing, priced
+from duckanon.survey.packing import Packing
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,17 @@ class Survey:
         """Whether so many nodes from this one upwards are measured in hardly more time than one."""
         return self._aggregates.at(node).is_light_for(nodes)
 
-    def holds(self, surveyed: Surveyed, budget: int) -> bool:
+    def affordable(self, looks: int) -> int:
+        """How many nodes may be measured for so many looks at a cell of the census; some always may."""
+        each = self._aggregates.most * (_ALONE if self.measurer.table_rules else 1)
+        return max(_FEWEST, looks // each)
+
+    def holds(self, surveyed: Surveyed) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
+        budget = self.measurer.problem.budget
         if not surveyed.within(budget):
             return False
-        return not self.measurer.table_rules or self.measurer.measure(surveyed.node, budget).holds(budget)
+        return not self.measurer.table_rules or self.measurer.measure(surveyed.node).holds(budget)
 
     def failing_costs(self, surveyed: list[Surveyed]) -> list[float]:
         """Per node the importance-weighted NCP of all cells of its failing rows."""
@@ -93,8 +99,9 @@ class Survey:
 
     def _priced(self) -> exp.Table:
         if self._prices is None:
-            prices = priced(self.census.hierarchies)
-            self._prices = self.census.scratch.table("prices", prices, "the cost of every generalized value")
+            self._prices = self.census.scratch.table(
+                "prices", self.packing.prices(), "the cost of every generalized value"
+            )
         return self._prices
 
     def _written(self) -> str:
@@ -112,6 +119,11 @@ class Survey:
         cells = f"SELECT UNNEST([{places}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._classes}'
 
+
+_FEWEST = 60  # nodes that any census affords
+_ALONE = (
+    10  # what a node costs that is asked for the rules on the whole table, too: these are not asked of many at once
+)
 
 _FIGURES = """COUNT(CASE WHEN failing THEN 1 END), COALESCE(SUM(CASE WHEN failing THEN x END), 0),
 COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)"""

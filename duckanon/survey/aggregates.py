@@ -48,6 +48,11 @@ class Aggregates:
     def _values(self) -> int:
         return prod(self.census.sensitive[index].distinct + 1 for index in self.sensitive)  # and NULL
 
+    @property
+    def most(self) -> int:
+        """The rows of the finest aggregate, from which any node can be measured."""
+        return self._kept[0].rows
+
     def at(self, node: Node) -> Aggregate:
         """The smallest aggregate at hand that is nowhere more general than a node."""
         return min((kept for kept in self._kept if nowhere_above(kept.node, node)), key=lambda kept: kept.rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from sqlglot import exp
 
 from duckanon.expressions import column, double, literal, sql
@@ -22,6 +24,9 @@ class Packing:
             self._strides.append((word, stride))
             stride *= self._size(hierarchy)
         self.names = [f"k{index}" for index in range(word + 1)]
+        # Per hierarchy, the first of its cells: codes of all its levels below the top, one level after the other.
+        sizes = [hierarchy.height * self._size(hierarchy) for hierarchy in hierarchies]
+        self._first_cells = [0, *accumulate(sizes)]
 
     @staticmethod
     def _size(hierarchy: Hierarchy) -> int:
@@ -46,7 +51,7 @@ class Packing:
         """The cells of a class that cost something and are not at the top, as a list, by the place of its node."""
         lists = [
             [
-                f"{offset(hierarchy, level)} + {self._unpacked(hierarchy)}"
+                f"{self._offset(hierarchy, level)} + {self._unpacked(hierarchy)}"
                 for hierarchy, level in zip(self.hierarchies, node, strict=True)
                 if level in _costly(hierarchy)
             ]
@@ -59,27 +64,24 @@ class Packing:
         word, stride = self._strides[hierarchy.index]
         return f'"{self.names[word]}" // {stride} % {self._size(hierarchy)}'
 
+    def _offset(self, hierarchy: Hierarchy, level: int) -> int:
+        """Added to a code it names the cell among all codes of all hierarchies and levels."""
+        return self._first_cells[hierarchy.index] + level * self._size(hierarchy)
 
-def priced(hierarchies: tuple[Hierarchy, ...]) -> exp.Query:
-    """cell and cost: the importance-weighted NCP of every code of every level below the top that costs something."""
-    nothing = exp.select(sql("CAST(0 AS BIGINT)").as_("cell"), double(0.0).as_("cost")).where(exp.false())
-    parts = [_prices(hierarchy, level) for hierarchy in hierarchies for level in _costly(hierarchy)]
-    return exp.union(nothing, *parts, distinct=False) if parts else nothing
+    def prices(self) -> exp.Query:
+        """cell and cost: the importance-weighted NCP of every code of every level below the top that costs some."""
+        nothing = exp.select(sql("CAST(0 AS BIGINT)").as_("cell"), double(0.0).as_("cost")).where(exp.false())
+        parts = [self._prices(hierarchy, level) for hierarchy in self.hierarchies for level in _costly(hierarchy)]
+        return exp.union(nothing, *parts, distinct=False) if parts else nothing
 
-
-def offset(hierarchy: Hierarchy, level: int) -> int:
-    """Added to a code it names the cell among all codes of all hierarchies and levels."""
-    return (hierarchy.index << 48) + (level << 40)
+    def _prices(self, hierarchy: Hierarchy, level: int) -> exp.Select:
+        """cell and cost of the codes of one level; NULL, code 0, stays a single value and costs nothing."""
+        offset, code = literal(self._offset(hierarchy, level)), column(f"code_{level}")
+        cell = sql(":offset + CAST(:code AS BIGINT)", offset=offset, code=code)
+        cost = sql(":ncp * :importance", ncp=exp.paren(hierarchy.ncp(level)), importance=double(hierarchy.importance))
+        return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)
 
 
 def _costly(hierarchy: Hierarchy) -> range:
     """The levels below the top that cost something: the lowest only where values are shown as the top even there."""
     return range(0 if hierarchy.strangers else 1, hierarchy.height)
-
-
-def _prices(hierarchy: Hierarchy, level: int) -> exp.Select:
-    """cell and cost of the codes of one level; NULL, code 0, stays a single value and costs nothing."""
-    cell = sql(":offset + CAST(:code AS BIGINT)", offset=literal(offset(hierarchy, level)),
-               code=column(f"code_{level}"))  # fmt: skip
-    cost = sql(":ncp * :importance", ncp=exp.paren(hierarchy.ncp(level)), importance=double(hierarchy.importance))
-    return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)

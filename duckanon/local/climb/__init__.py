@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import islice
 
-from duckanon.census import Census
 from duckanon.lattice import Node
 from duckanon.local import Placement
 from duckanon.local.climb.ground import Ground
@@ -14,7 +12,6 @@ from duckanon.local.climb.leaks import Leaks
 from duckanon.local.climb.scout import Scout
 from duckanon.local.climb.settlement import Settlement
 from duckanon.measure import Measurer
-from duckanon.policy import Policy
 from duckanon.search import Seen, search
 
 _LOOKS = 1_500_000  # tuples times nodes that one statement may look at
@@ -38,7 +35,7 @@ class Climb:
     def run(self) -> None:
         ground = self.ground
         ground.make("left_over", f"FROM {ground.name('tuples')}")
-        columns = ", ".join(f"CAST(0 AS TINYINT) AS {level}" for level in self.levels)
+        columns = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
         ground.make("placed", f"SELECT id, {columns} FROM {ground.name('tuples')} WHERE FALSE")
         self._cheapest_first()
         self._as_scouted()
@@ -143,17 +140,16 @@ class Climb:
         return placed
 
 
-def climb(policy: Policy, census: Census, measurer: Measurer, seen: Seen) -> Placement | None:
+def climb(measurer: Measurer, seen: Seen) -> Placement | None:
     """Place every tuple at the levels of its class; None: no release within the budget was found."""
-    ground = Ground(census, measurer)
+    ground = Ground(measurer)
     Climb(ground, seen).run()
-    settlement = Settlement(ground, policy.budget(census.rows))
+    settlement = Settlement(ground)
     settlement.take_in("left_over")
     if not _settled(settlement):
         # A climb can lose its way where a single node would do, since not every rule survives a merge.
-        greedy = replace(policy, search=replace(policy.search, method="greedy"))
-        found = search(greedy, census, measurer, seen)
-        if found.answer is None or not settlement.start_again(found.answer.node, policy.budget(census.rows)):
+        found = search(measurer, seen, method="greedy")
+        if found.answer is None or not settlement.start_again(found.answer.node):
             return None
     return _placement(ground)
 
@@ -171,7 +167,7 @@ def _placement(ground: Ground) -> Placement:
     for h in ground.hierarchies:
         label = ground.label_by(h, f"p.l{h.index}", "t.")
         lowest = " ".join(f"WHEN t.g{h.index}_{level} = {label} THEN {level}" for level in range(h.height))
-        levels.append(f"CAST(CASE {lowest} ELSE {h.height} END AS TINYINT) AS l{h.index}")
+        levels.append(f"CAST(CASE {lowest} ELSE {h.height} END AS SMALLINT) AS l{h.index}")
     codes = tuple(h.code(0) for h in ground.hierarchies)
     chosen = ", ".join([*(f"t.{code}" for code in codes), *levels])
     placed = f"{ground.name('placed')} p JOIN {ground.name('tuples')} t ON t.id = p.id"

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from duckanon.census import Census
 from duckanon.classes import judged_classes
 from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
@@ -28,10 +27,10 @@ _WORD = 62  # bits of a key that fit into one number
 class Ground(Tables):
     """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
 
-    def __init__(self, census: Census, measurer: Measurer) -> None:
-        super().__init__(census.scratch, "climb")
-        self.census, self.measurer = census, measurer
-        self.hierarchies = census.hierarchies
+    def __init__(self, measurer: Measurer) -> None:
+        self.measurer, self.census = measurer, measurer.census
+        super().__init__(self.census.scratch, "climb")
+        self.hierarchies = self.census.hierarchies
         self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
         self.places = _places(self.lattice.heights)
         self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
@@ -149,7 +148,7 @@ class Ground(Tables):
     def levels_of(self, number: str) -> str:
         """The levels l0, … of a node by its number."""
         pairs = zip(self.hierarchies, self.places, strict=True)
-        return ", ".join(f"CAST({number} // {place} % {h.height + 1} AS TINYINT) AS l{h.index}" for h, place in pairs)
+        return ", ".join(f"CAST({number} // {place} % {h.height + 1} AS SMALLINT) AS l{h.index}" for h, place in pairs)
 
     def number_by(self, levels: Iterable[str]) -> str:
         """The number of the node with these levels, one expression per column."""
@@ -185,7 +184,7 @@ class Ground(Tables):
     def joint_levels(self) -> str:
         """The levels l0, … of a class of both a and b."""
         joint = ((h.index, f"GREATEST(a.l{h.index}, b.l{h.index}, {self.meeting_level(h)})") for h in self.hierarchies)
-        return ", ".join(f"CAST({level} AS TINYINT) AS l{index}" for index, level in joint)
+        return ", ".join(f"CAST({level} AS SMALLINT) AS l{index}" for index, level in joint)
 
     def joint_cost(self) -> str:
         """What a row of that class costs: costs rise with the level."""

@@ -27,7 +27,7 @@ class Improvement:
     def _movers(self) -> str:
         """The tuples of the dearest classes, each as if it stood alone."""
         ground, keys = self.ground, ", ".join(self.settlement.keys)
-        alone = ", ".join(f"CAST(0 AS TINYINT) AS l{h.index}, 0 AS v{h.index}" for h in ground.hierarchies)
+        alone = ", ".join(f"CAST(0 AS SMALLINT) AS l{h.index}, 0 AS v{h.index}" for h in ground.hierarchies)
         return (
             f"SELECT t.*, t.id AS mover, c.class AS home, t.n AS x, 0 AS loss, {alone} "
             f"FROM {ground.name('members')} m JOIN {ground.name('tuples')} t ON t.id = m.id "

@@ -56,8 +56,8 @@ class Leaks:
         parts = []
         for rule in ground.measurer.table_rules[index]:
             bound, places = rule.constraint.threshold + TOLERANCE, ", ".join(map(str, rule.places))
-            figure = "alp" if rule.constraint.name == "alp" else "lp - alp"
-            broken = f"{shares} s JOIN {leaks} l USING (value) WHERE l.named IN ({places}) AND l.{figure} > {bound!r}"
+            figure = "l.alp" if rule.constraint.name == "alp" else "l.lp - l.alp"
+            broken = f"{shares} s JOIN {leaks} l USING (value) WHERE l.named IN ({places}) AND {figure} > {bound!r}"
             if rule.constraint.name == "alp":
                 nth = "ROW_NUMBER() OVER (PARTITION BY value ORDER BY s.y / s.x DESC, s.y DESC, s.class)"
                 above = f"{broken} AND s.y / s.x > l.alp - {TOLERANCE!r}"

@@ -16,20 +16,21 @@ class Settlement:
     (class: its first tuple, the key, x, loss, tuples, nth, failing, and per column its level l{i}, the cost v{i} there
     and its first tuple's labels and costs)."""
 
-    def __init__(self, ground: Ground, budget: int) -> None:
-        self.ground, self.budget = ground, budget
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.budget = ground.measurer.problem.budget  # what is left of it
         self.levels = [f"l{h.index}" for h in ground.hierarchies]
         self.keys = tuple(ground.words)
 
     def take_in(self, thing: str) -> None:
         """Tuples that no node took stand as they are; what fails of them is to be mended."""
-        raw = ", ".join(f"CAST(0 AS TINYINT) AS {level}" for level in self.levels)
+        raw = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
         self.ground.add("placed", f"SELECT id, {raw} FROM {self.ground.name(thing)}")
 
-    def start_again(self, node: Node, budget: int) -> bool:
+    def start_again(self, node: Node) -> bool:
         """All tuples at one node, without its failing classes; whether the rules hold then."""
-        self.budget = budget
-        levels = ", ".join(f"CAST({level} AS TINYINT) AS l{index}" for index, level in enumerate(node))
+        self.budget = self.ground.measurer.problem.budget
+        levels = ", ".join(f"CAST({level} AS SMALLINT) AS l{index}" for index, level in enumerate(node))
         self.ground.make("placed", f"SELECT id, {levels} FROM {self.ground.name('tuples')}")
         self.refresh()
         self._suppress(f"SELECT class FROM {self.ground.name('classes')} WHERE failing")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census import Census
 from duckanon.classes import judged_classes
 from duckanon.expressions import DIALECT, TOLERANCE
 from duckanon.hierarchy import Hierarchy
@@ -20,7 +19,7 @@ from duckanon.local import Placement
 from duckanon.local.clusters.distance import Distance
 from duckanon.local.tables import Tables
 from duckanon.measure import Measurer
-from duckanon.policy import Policy, Sensitive
+from duckanon.policy import Sensitive
 from duckanon.values import ValueTable
 
 
@@ -43,10 +42,11 @@ class Clusters(Tables):
     that one of them asks for w{j}, the levels of sensitivity as bits z{j}).
     """
 
-    def __init__(self, policy: Policy, census: Census, measurer: Measurer) -> None:
+    def __init__(self, measurer: Measurer) -> None:
+        self.measurer, self.policy = measurer, measurer.policy
+        self.census = census = measurer.census
         super().__init__(census.scratch, "clusters")
-        self.policy, self.census, self.measurer = policy, census, measurer
-        self.distance = Distance(census.hierarchies, policy.search.beta)
+        self.distance = Distance(census.hierarchies, self.policy.search.beta)
         self.values = [part.index for part in measurer.judged]
         self.keys = [h.code(0) for h in census.hierarchies] + [f"s{index}" for index in self.values]
         self._judgement = self._asked()

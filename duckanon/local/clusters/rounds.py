@@ -15,8 +15,9 @@ _MATCHINGS = 6  # times that the partners left over by conflicts are matched wit
 class Rounds:
     """Merges failing clusters until all hold, or no merge helps any more."""
 
-    def __init__(self, clusters: Clusters, budget: int, seen: Seen) -> None:
-        self.clusters, self.budget, self.seen = clusters, budget, seen
+    def __init__(self, clusters: Clusters, seen: Seen) -> None:
+        self.clusters, self.seen = clusters, seen
+        self.budget = clusters.measurer.problem.budget
         self.neighbours = Neighbours(clusters)
 
     def settle(self, fully: bool, fitting: str = "TRUE", at_any_cost: bool = True) -> Standing:

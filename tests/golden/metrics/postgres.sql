@@ -230,29 +230,24 @@ WITH "renamed" AS (
     "g0",
     "g1",
     "g2"
-), "totals" AS (
-  SELECT
-    COUNT("one") AS "homogeneous_classes",
-    CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
-    MIN("x") AS "k",
-    SUM("x") AS "n"
-  FROM "uniform"
 ), "domain" AS (
   SELECT
     LN(CAST(NULLIF(COUNT(DISTINCT "v"), 0) AS DOUBLE PRECISION)) AS "log_values"
   FROM "counts"
 )
 SELECT
-  "homogeneous_classes",
-  "homogeneous_rows",
-  CASE
-    WHEN "n" > 0 AND "log_values" IS NULL
-    THEN CAST(0 AS DOUBLE PRECISION)
-    WHEN CAST("k" - 1 AS DOUBLE PRECISION) * "log_values" > CAST(700 AS DOUBLE PRECISION)
-    THEN CAST(0 AS DOUBLE PRECISION)
-    ELSE EXP(CAST(1 - "k" AS DOUBLE PRECISION) * "log_values") * CAST("n" AS DOUBLE PRECISION) / CAST("k" AS DOUBLE PRECISION)
-  END AS "expected_classes"
-FROM "totals"
+  COUNT("one") AS "homogeneous_classes",
+  CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
+  SUM(
+    CASE
+      WHEN "log_values" IS NULL
+      THEN CAST(0 AS DOUBLE PRECISION)
+      WHEN CAST("x" - 1 AS DOUBLE PRECISION) * "log_values" > CAST(700 AS DOUBLE PRECISION)
+      THEN CAST(0 AS DOUBLE PRECISION)
+      ELSE EXP(CAST(1 - "x" AS DOUBLE PRECISION) * "log_values")
+    END
+  ) AS "expected_classes"
+FROM "uniform"
 CROSS JOIN "domain";
 
 -- alpha of "disease": which share of all rows has each value, and which share of a class at most?
@@ -580,29 +575,24 @@ WITH "renamed" AS (
     "g0",
     "g1",
     "g2"
-), "totals" AS (
-  SELECT
-    COUNT("one") AS "homogeneous_classes",
-    CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
-    MIN("x") AS "k",
-    SUM("x") AS "n"
-  FROM "uniform"
 ), "domain" AS (
   SELECT
     LN(CAST(NULLIF(COUNT(DISTINCT "v"), 0) AS DOUBLE PRECISION)) AS "log_values"
   FROM "counts"
 )
 SELECT
-  "homogeneous_classes",
-  "homogeneous_rows",
-  CASE
-    WHEN "n" > 0 AND "log_values" IS NULL
-    THEN CAST(0 AS DOUBLE PRECISION)
-    WHEN CAST("k" - 1 AS DOUBLE PRECISION) * "log_values" > CAST(700 AS DOUBLE PRECISION)
-    THEN CAST(0 AS DOUBLE PRECISION)
-    ELSE EXP(CAST(1 - "k" AS DOUBLE PRECISION) * "log_values") * CAST("n" AS DOUBLE PRECISION) / CAST("k" AS DOUBLE PRECISION)
-  END AS "expected_classes"
-FROM "totals"
+  COUNT("one") AS "homogeneous_classes",
+  CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
+  SUM(
+    CASE
+      WHEN "log_values" IS NULL
+      THEN CAST(0 AS DOUBLE PRECISION)
+      WHEN CAST("x" - 1 AS DOUBLE PRECISION) * "log_values" > CAST(700 AS DOUBLE PRECISION)
+      THEN CAST(0 AS DOUBLE PRECISION)
+      ELSE EXP(CAST(1 - "x" AS DOUBLE PRECISION) * "log_values")
+    END
+  ) AS "expected_classes"
+FROM "uniform"
 CROSS JOIN "domain";
 
 -- alpha of "salary": which share of all rows has each value, and which share of a class at most?

@@ -226,29 +226,24 @@ WITH "renamed" AS (
     "g0",
     "g1",
     "g2"
-), "totals" AS (
-  SELECT
-    COUNT("one") AS "homogeneous_classes",
-    CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
-    MIN("x") AS "k",
-    SUM("x") AS "n"
-  FROM "uniform"
 ), "domain" AS (
   SELECT
     LN(CAST(NULLIF(COUNT(DISTINCT "v"), 0) AS DOUBLE)) AS "log_values"
   FROM "counts"
 )
 SELECT
-  "homogeneous_classes",
-  "homogeneous_rows",
-  CASE
-    WHEN "n" > 0 AND "log_values" IS NULL
-    THEN CAST(0 AS DOUBLE)
-    WHEN CAST("k" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
-    THEN CAST(0 AS DOUBLE)
-    ELSE EXP(CAST(1 - "k" AS DOUBLE) * "log_values") * CAST("n" AS DOUBLE) / CAST("k" AS DOUBLE)
-  END AS "expected_classes"
-FROM "totals"
+  COUNT("one") AS "homogeneous_classes",
+  CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
+  SUM(
+    CASE
+      WHEN "log_values" IS NULL
+      THEN CAST(0 AS DOUBLE)
+      WHEN CAST("x" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
+      THEN CAST(0 AS DOUBLE)
+      ELSE EXP(CAST(1 - "x" AS DOUBLE) * "log_values")
+    END
+  ) AS "expected_classes"
+FROM "uniform"
 CROSS JOIN "domain";
 
 -- alpha of "disease": which share of all rows has each value, and which share of a class at most?
@@ -567,29 +562,24 @@ WITH "renamed" AS (
     "g0",
     "g1",
     "g2"
-), "totals" AS (
-  SELECT
-    COUNT("one") AS "homogeneous_classes",
-    CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
-    MIN("x") AS "k",
-    SUM("x") AS "n"
-  FROM "uniform"
 ), "domain" AS (
   SELECT
     LN(CAST(NULLIF(COUNT(DISTINCT "v"), 0) AS DOUBLE)) AS "log_values"
   FROM "counts"
 )
 SELECT
-  "homogeneous_classes",
-  "homogeneous_rows",
-  CASE
-    WHEN "n" > 0 AND "log_values" IS NULL
-    THEN CAST(0 AS DOUBLE)
-    WHEN CAST("k" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
-    THEN CAST(0 AS DOUBLE)
-    ELSE EXP(CAST(1 - "k" AS DOUBLE) * "log_values") * CAST("n" AS DOUBLE) / CAST("k" AS DOUBLE)
-  END AS "expected_classes"
-FROM "totals"
+  COUNT("one") AS "homogeneous_classes",
+  CAST(COALESCE(SUM(CASE WHEN "one" = 1 THEN "x" END), 0) AS BIGINT) AS "homogeneous_rows",
+  SUM(
+    CASE
+      WHEN "log_values" IS NULL
+      THEN CAST(0 AS DOUBLE)
+      WHEN CAST("x" - 1 AS DOUBLE) * "log_values" > CAST(700 AS DOUBLE)
+      THEN CAST(0 AS DOUBLE)
+      ELSE EXP(CAST(1 - "x" AS DOUBLE) * "log_values")
+    END
+  ) AS "expected_classes"
+FROM "uniform"
 CROSS JOIN "domain";
 
 -- alpha of "salary": which share of all rows has each value, and which share of a class at most?

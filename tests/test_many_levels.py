@@ -1,0 +1,150 @@
+"""A hierarchy of three hundred levels, more than a byte can number, beside another: against plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from pathlib import Path
+
+import duckdb
+import pytest
+
+import duckanon as api
+from duckanon import Policy
+from duckanon.census import take_census
+from duckanon.engine.duckdb import DuckDB
+from duckanon.measure import Measurer
+from duckanon.objective import objective
+from duckanon.problem import Problem
+from duckanon.scratch import Scratch
+from duckanon.source import bind_source
+from duckanon.survey import Survey
+
+HEIGHTS = (300, 3)
+MERGES = ((60, 150, 257), (1, 2))  # the levels from which pairs, fours and eights of values are one
+VALUES = 16
+K, BUDGET = 3, 4
+
+TOML = """
+name = "deep"
+[source]
+table = "people"
+[privacy]
+k = 3
+suppression = 4
+[quasi_identifiers.a]
+hierarchy = "a.csv"
+importance = 0.5
+[quasi_identifiers.b]
+hierarchy = "b.csv"
+[sensitive.s]
+[search]
+method = "{method}"
+[release]
+kind = "table"
+to = "shown"
+"""
+
+Row = tuple[int, int]
+Node = tuple[int, int]
+dice = random.Random(11)
+ROWS: list[Row] = [(min(dice.randrange(VALUES), dice.randrange(VALUES)), dice.randrange(VALUES)) for _ in range(60)]
+
+
+def group(column: int, value: int, level: int) -> tuple[int, int]:
+    """How many values share the label, and which of these groups it is."""
+    if level == HEIGHTS[column]:
+        return VALUES, 0
+    size = 1 << sum(level >= merge for merge in MERGES[column])
+    return size, value // size
+
+
+def label(column: int, value: int, level: int) -> str:
+    size, place = group(column, value, level)
+    return "*" if size == VALUES else str(value) if size == 1 else f"{place * size}-{place * size + size - 1}"
+
+
+def failing(node: Node) -> list[Row]:
+    classes = Counter(tuple(group(i, row[i], node[i]) for i in (0, 1)) for row in ROWS)
+    return [row for row in ROWS if classes[tuple(group(i, row[i], node[i]) for i in (0, 1))] < K]
+
+
+def cost(node: Node) -> float:
+    """The importance-weighted NCP."""
+    suppressed = Counter(failing(node))
+    lost = 0.0
+    for row, n in Counter(ROWS).items():
+        for column, importance in ((0, 0.5), (1, 1.0)):
+            size, _ = group(column, row[column], node[column])
+            share = 1.0 if suppressed[row] else size / VALUES if size > 1 else 0.0
+            lost += n * importance * share
+    return lost / (1.5 * len(ROWS))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for column, name in enumerate("ab"):
+        lines = [
+            ",".join(label(column, value, level) for level in range(HEIGHTS[column] + 1)) for value in range(VALUES)
+        ]
+        header = ",".join(f"level_{level}" for level in range(HEIGHTS[column] + 1))
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *lines]))
+    return tmp_path
+
+
+@pytest.fixture
+def people() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE people (a INTEGER, b INTEGER, s INTEGER)")
+    connection.executemany("INSERT INTO people VALUES (?, ?, 1)", ROWS)
+    return connection
+
+
+def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
+    policy, scratch = Policy.parse(TOML.format(method="optimal"), folder), Scratch(DuckDB.wrap(people))
+    survey = Survey(Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch))))
+    levels = (0, 1, 60, 127, 128, 150, 255, 256, 257, 258, 259, 299, 300)
+    surveyed = survey.measure(list(itertools.product(levels, range(4))))
+    for found, lost in zip(surveyed, objective(survey, "ncp").loss(surveyed), strict=True):
+        node = (found.node[0], found.node[1])
+        assert found.failing_rows == len(failing(node))
+        assert lost == pytest.approx(cost(node)), node
+
+
+def test_optimal(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
+    nodes = itertools.product(range(301), range(4))
+    least = min(cost(node) for node in nodes if len(failing(node)) <= BUDGET)
+    result = api.run(Policy.parse(TOML.format(method="optimal"), folder), people)
+    assert result.levels is not None
+    assert cost((result.levels["a"], result.levels["b"])) == pytest.approx(least)
+
+
+def test_greedy(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
+    """wang eq. 9, step by step; ties go to the lower importance, which is that of the first column."""
+    node = (0, 0)
+    while len(failing(node)) > BUDGET:
+        above = [(node[0] + 1, node[1]), (node[0], node[1] + 1)]
+        steps = [
+            (importance * (group(column, 0, above[column][column])[0] - 1), column)
+            for column, importance in ((0, 0.5), (1, 1.0))
+            if node[column] < HEIGHTS[column]
+        ]
+        node = above[min(steps)[1]]
+    result = api.run(Policy.parse(TOML.format(method="greedy"), folder), people)
+    assert result.levels == {"a": node[0], "b": node[1]}
+
+
+def test_climb(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
+    result = api.run(Policy.parse(TOML.format(method="climb"), folder), people)
+    assert result.status == "released"
+    shown = people.execute("SELECT a, b, count(*) FROM shown GROUP BY ALL").fetchall()
+    assert all(n >= K for _, _, n in shown)
+    assert sum(n for _, _, n in shown) >= len(ROWS) - BUDGET
+    known = [
+        {label(column, v, level) for v in range(VALUES) for level in range(HEIGHTS[column] + 1)} for column in (0, 1)
+    ]
+    assert all(a in known[0] and b in known[1] for a, b, _ in shown)
+    assert result.utility is not None
+    nodes = itertools.product((0, 60, 150, 257, 300), range(4))
+    assert result.utility["weighted_ncp"] <= min(cost(node) for node in nodes if len(failing(node)) <= BUDGET)
