@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column
 from duckanon.expressions import column, double, literal, sql
-from duckanon.hierarchy.kinds import Kind, MaskKind
+from duckanon.hierarchy.computed import Kind, MaskKind
 
 
 @dataclass(frozen=True)

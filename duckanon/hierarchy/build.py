@@ -10,6 +10,7 @@ from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, HierarchyError
 from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy, removed
+from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
 from duckanon.hierarchy.drift import (
     Drift,
@@ -20,7 +21,6 @@ from duckanon.hierarchy.drift import (
     with_tops,
     without_unknown,
 )
-from duckanon.hierarchy.kinds import VALUE
 from duckanon.hierarchy.listed import mapping_query
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.policy import QuasiIdentifier

@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Engine
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
 from duckanon.expressions import any_of, column, literal, sql, text_of
-from duckanon.hierarchy.kinds import VALUE
+from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.scratch import Scratch
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Engine
 from duckanon.errors import Fault, HierarchyError
 from duckanon.expressions import sql, text_of
-from duckanon.hierarchy.kinds import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
+from duckanon.hierarchy.computed import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
 from duckanon.hierarchy.listed import Listing, list_file, list_table, not_listed
 from duckanon.policy import Dates, Flat, Intervals, MappingFile, MappingTable, Mask, QuasiIdentifier
 from duckanon.scratch import Scratch

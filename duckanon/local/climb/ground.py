@@ -13,7 +13,7 @@ from sqlglot import exp
 from duckanon.classes import judged_classes
 from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.kinds import IntervalsKind
+from duckanon.hierarchy.computed import IntervalsKind
 from duckanon.hierarchy.labels import label_numbers
 from duckanon.lattice import Lattice, Node
 from duckanon.local.tables import Tables

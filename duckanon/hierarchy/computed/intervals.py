@@ -1,0 +1,140 @@
+"""Ranges of growing width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.expressions import double, literal, sql
+from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, no_day
+
+_LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
+
+
+@dataclass(frozen=True)
+class IntervalsKind:
+    """Half-open ranges, computed in whole units of the finest decimal so that no bound is ever rounded."""
+
+    widths: tuple[Decimal, ...]
+    origin: Decimal
+    type: str  # whole | decimal | float | date
+    places: int = 18  # decimals of the column's own type
+    top: str = "*"
+
+    @property
+    def levels(self) -> int:
+        return len(self.widths)
+
+    @property
+    def decimals(self) -> int:
+        return max(_decimals(number) for number in (*self.widths, self.origin))
+
+    def units(self, value: exp.Expr) -> exp.Expr:
+        """The value in whole units, rounded down, as a wide integer."""
+        if self.type == "date":
+            return sql("CAST(DATE_DIFF('day', DATE '1970-01-01', CAST(:value AS DATE)) AS HUGEINT)", value=value)
+        scale = literal(10**self.decimals)
+        if self.type == "whole":
+            return sql("CAST(:value AS HUGEINT) * :scale", value=value, scale=scale)
+        # A float stands for the number that it prints as; whole part and fraction apart, so nothing overflows.
+        exact = value
+        if self.type == "float":
+            exact = sql("TRY_CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 18))", value=value)
+        return sql(
+            f"CAST(FLOOR(:exact) AS HUGEINT) * :scale + CAST(FLOOR(CAST(:exact - FLOOR(:exact) "
+            f"AS DECIMAL({self.places + 1}, {self.places})) * :scale) AS HUGEINT)",
+            exact=exact,
+            scale=scale,
+        )
+
+    def order(self, value: exp.Expr, level: int) -> exp.Expr:
+        """The lower bound of the range, in units."""
+        return self._lower(self.units(value), level)
+
+    def _lower(self, units: exp.Expr, level: int) -> exp.Expr:
+        return sql(
+            ":units - ((((:units - :origin) % :width) + :width) % :width)",
+            units=units,
+            origin=literal(self._in_units(self.origin)),
+            width=literal(self._in_units(self.widths[level - 1])),
+        )
+
+    def label(self, value: exp.Expr, level: int) -> exp.Expr:
+        return self._range(self.order(value, level), level)
+
+    def _range(self, lower: exp.Expr, level: int) -> exp.Expr:
+        width = literal(self._in_units(self.widths[level - 1]))
+        upper = sql("(:lower) + :width", lower=lower, width=width)
+        return sql("'[' || :lower || ', ' || :upper || ')'", lower=self._written(lower), upper=self._written(upper))
+
+    def unmapped(self, value: exp.Expr) -> exp.Expr | None:
+        if self.type == "date":
+            return no_day(value)
+        return sql(
+            "NOT ISFINITE(CAST(:v AS DOUBLE)) OR ABS(CAST(:v AS DOUBLE)) >= :most", v=value, most=double(_LARGEST)
+        )
+
+    @property
+    def takes(self) -> str:
+        return KNOWN_DAYS if self.type == "date" else f"finite number below {_LARGEST:g}"
+
+    def share(self, level: int, span: float) -> float:
+        """The NCP of a cell: the width of its range over the span of the column, at most 1."""
+        return min(1.0, self._in_units(self.widths[level - 1]) / span) if span > 0 else 1.0
+
+    def describe(self, level: int) -> str:
+        width = self.widths[level - 1].normalize()
+        return f"ranges of {width:f}" + (" days" if self.type == "date" else "")
+
+    def rule(self, level: int) -> dict[str, Any]:
+        numbers = {"intervals": self.widths[level - 1], "origin": self.origin}
+        return {name: f"{number.normalize():f}" for name, number in numbers.items()}
+
+    def raw(self, label: exp.Expr) -> exp.Expr:
+        bound = "DATE" if self.type == "date" else "DOUBLE"
+        return sql(f"CASE WHEN TRY_CAST(:label AS {bound}) IS NOT NULL THEN :label END", label=label)
+
+    def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
+        """By the first and the last unit that a range, or a raw value, holds: both must lie in one range."""
+        lower, upper = (self._written_units(label, part) for part in (1, 2))
+        first, last = (self._lower(exp.paren(units), level) for units in (lower, upper))
+        return sql(
+            "CASE WHEN (:first) = (:last) THEN :range END", first=first, last=last, range=self._range(first, level)
+        )
+
+    def _written_units(self, label: exp.Expr, part: int) -> exp.Expr:
+        """The first (1) or last (2) unit of a range as it is written; of a raw value, its only one."""
+        bound = sql(f"REGEXP_EXTRACT(:label, '^\\[(.+), (.+)\\)$', {part})", label=label)
+        text = sql("COALESCE(NULLIF(:bound, ''), :label)", bound=bound, label=label)
+        before = sql("CASE WHEN :bound = '' THEN 0 ELSE 1 END", bound=bound) if part == 2 else literal(0)
+        if self.type == "date":
+            days = "CAST(DATE_DIFF('day', DATE '1970-01-01', TRY_CAST(:text AS DATE)) AS HUGEINT) - :before"
+            return sql(days, text=text, before=before)
+        exact = sql("TRY_CAST(:text AS DECIMAL(38, 9)) * :scale", text=text, scale=literal(10**self.decimals))
+        rounded = "CASE WHEN :before = 1 THEN CEIL(:exact) ELSE FLOOR(:exact) END"
+        return sql(f"CAST({rounded} AS HUGEINT) - :before", exact=exact, before=before)
+
+    def _in_units(self, number: Decimal) -> int:
+        return int(number * 10**self.decimals)
+
+    def _written(self, units: exp.Expr) -> exp.Expr:
+        if self.type == "date":
+            return sql("CAST(DATE '1970-01-01' + CAST(:units AS INTEGER) AS VARCHAR)", units=units)
+        if self.decimals == 0:
+            return sql("CAST(:units AS VARCHAR)", units=units)
+        scale = literal(10**self.decimals)
+        return sql(
+            "CASE WHEN :units < 0 THEN '-' ELSE '' END || CAST(ABS(:units) // :scale AS VARCHAR) || '.' "
+            "|| LPAD(CAST(ABS(:units) % :scale AS VARCHAR), :decimals, '0')",
+            units=exp.paren(units),
+            scale=scale,
+            decimals=literal(self.decimals),
+        )
+
+
+def _decimals(number: Decimal) -> int:
+    exponent = number.normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
