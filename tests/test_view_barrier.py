@@ -513,4 +513,6 @@ def test_the_printed_view_is_the_barrier(people: Folder, duckanon: Command, dial
     assert printed.count("AS MATERIALIZED (") == 2
     assert ("TRY(" in printed) is (dialect == "duckdb")
     (view,) = filter(None, sqlglot.parse(printed, dialect=dialect))
-    assert [column.name for column in view.find(sqlglot.exp.Order).expressions] == ["age", "zip", "sex", "disease"]
+    assert isinstance(view, sqlglot.exp.Select)
+    ordered = view.args["order"].expressions
+    assert [column.name for column in ordered] == ["age", "zip", "sex", "disease"]
