@@ -145,22 +145,24 @@ class Interpreted:
 
 def interpret(source: str, columns: list[str], reading: Reading, fetch: Fetch) -> Interpreted:
     """Decide how the columns are read that a rule needs as numbers or dates: by the first form that all fields have."""
-    wanted = _wanted(columns, reading)
-    if not wanted:
-        return Interpreted({}, {})
-    asked = [(name, form) for name, forms in wanted.items() for form in forms]
-    counts = [f"count(CASE WHEN NOT {_good(name, form)} THEN 1 END)" for name, form in asked]
-    (found,) = fetch(f"SELECT {', '.join(counts)} FROM {source}")
-    misfits = dict(zip(asked, found, strict=True))
     chosen: dict[str, Form] = {}
-    left: dict[str, int] = {}
-    for name, forms in wanted.items():
-        good = [form for form in forms if not misfits[name, form]]
+    misfits: dict[str, int] = {}
+    for name, forms in _wanted(columns, reading).items():
+        found = _misfits(source, name, forms, fetch)
+        good = [form for form, fields in zip(forms, found, strict=True) if not fields]
         if good:
             chosen[name] = good[0]
         else:
-            left[name] = min(misfits[name, form] for form in forms)
-    return Interpreted(chosen, left)
+            misfits[name] = min(found)
+    return Interpreted(chosen, misfits)
+
+
+def _misfits(source: str, name: str, forms: tuple[Form, ...], fetch: Fetch) -> tuple[int, ...]:
+    """How many fields are not written in each of the forms. A text that many fields have is looked at once."""
+    counted = f"SELECT {quoted(name)}, count(*) AS n FROM {source} GROUP BY {quoted(name)}"
+    sums = [f"CAST(coalesce(sum(CASE WHEN NOT {_good(name, form)} THEN n END), 0) AS BIGINT)" for form in forms]
+    (found,) = fetch(f"SELECT {', '.join(sums)} FROM ({counted})")
+    return found
 
 
 def _wanted(columns: list[str], reading: Reading) -> dict[str, tuple[Form, ...]]:
