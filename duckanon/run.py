@@ -104,6 +104,7 @@ class Run:
         before = Scratch(self.engine)
         try:
             self.previous = look_back(self.policy, self.engine, before, added_to=self.incremental)
+            before.clear(keep=("previous", "previous_rows"))
             self.key = policy_key(self.policy)
             with self.engine.transaction():
                 result = self.execute(dry_run, if_changed)

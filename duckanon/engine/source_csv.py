@@ -73,9 +73,9 @@ def _form_of(type_: str, dateformat: str | None) -> Form:
 
 def dialect(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     """What read_csv is told, so that it guesses nothing."""
-    delimiter = options.delimiter or _delimiter(files.paths[0], options, fetch)
+    delimiter = options.delimiter or _delimiter(files, options, fetch)
     if any(delimiter in null for null in options.null):
-        raise EngineError("source.csv.null holds the delimiter")
+        raise EngineError(f"source.file: {files.named}: source.csv.null holds the delimiter")
     said = {
         "header": str(options.header).lower(),
         "delim": text(delimiter),
@@ -91,18 +91,19 @@ def dialect(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     return ", ".join(f"{name} = {value}" for name, value in said.items())
 
 
-def _delimiter(path: str, options: CsvOptions, fetch: Fetch) -> str:
+def _delimiter(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     """The one that parts the first line into the most columns."""
+    path, where = files.paths[0], f"source.file: {files.named}"
     said = f"auto_detect = false, header = false, encoding = {text(options.encoding)}, delim = '\x01', quote = '', "
     said += "escape = '', skip = 0, comment = '', strict_mode = false, columns = {'line': 'VARCHAR'}"
     lines = fetch(f"SELECT line FROM read_csv({text(escaped_path(path))}, {said}) LIMIT 1")
     if not lines or not lines[0][0]:
-        raise EngineError("the file is empty, or begins with an empty line")
+        raise EngineError(f"{where}: the file is empty, or begins with an empty line")
     quote = {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
     try:
         cells = {sign: len(next(csv.reader([lines[0][0]], delimiter=sign, **quote))) for sign in _DELIMITERS}
     except csv.Error:
-        raise EngineError("its first line cannot be parsed; say its delimiter in source.csv") from None
+        raise EngineError(f"{where}: the first line cannot be parsed; say the delimiter in source.csv") from None
     return max(_DELIMITERS, key=lambda sign: cells[sign])
 
 
