@@ -106,6 +106,7 @@ class Run:
         before = Scratch(self.engine)
         try:
             self.previous = self.look_back(before)
+            before.clear(keep=("previous", "previous_rows"))
             standing = self.target.standing() if if_changed and self.stands else None
             self.key = policy_key(self.policy)
             with self.engine.transaction():

@@ -152,7 +152,7 @@ def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None
             what = f"there is no table or view '{source.table}' in {engine.location}"
             raise PolicyError([Fault("source.table", what, engine.nearest(source.table))], policy.file)
         return relation
-    rows = scratch.adopt("TABLE", "source_rows") if persistent is None else None
+    rows = scratch.adopt("TABLE", "source_rows") if source.file is not None and persistent is None else None
     name = persistent if persistent is not None else scratch.adopt("VIEW", "source")
     if source.query is not None:
         engine.define_query(name, source.query, temporary=persistent is None)
@@ -179,7 +179,7 @@ def reading_of(policy: Policy) -> Reading:
 
 
 def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[Column]) -> None:
-    """A CSV file's columns as the rules need them; that a number is not told says how many fields are none."""
+    """The columns of a CSV file are written as the rules need them, or it is said how many fields are not."""
     fields = {folded(name): f"{count:,} field{'s' if count > 1 else ''}" for name, count in misfits.items()}
     known = {folded(c.name) for c in columns}
     remedy = "clean the file, or list what stands for no value under source.csv.null"

@@ -256,8 +256,10 @@ def test_a_released_view_reads_the_file_as_it_was_read(folder: Folder, duckanon:
     assert folder.sql("SELECT DISTINCT a, b, s FROM o ORDER BY a") == [(1, "yes", "x"), (2, "Yes", "y")]
     # A field that is no number comes later: its row is not shown, and no message shows it.
     with file.open("a") as more:
-        more.write("secret,secret,x\n" * 4 + "1,yes,x\n")
+        more.write("secret,secret,x\n" * 4 + "1,yes,x\n" + "secret,x\n")
     assert folder.sql("SELECT a, count(*) FROM o GROUP BY a ORDER BY a") == [(1, 5), (2, 4)]
+    again = duckanon("run", folder.path / "policy.toml")
+    assert (again.code, "secret" in again.err) == (2, False)
 
 
 def test_metrics_of_a_csv_file(folder: Folder, duckanon: Command) -> None:

@@ -243,16 +243,18 @@ class DuckDB:
             fields = texts(files, said, columns)
             self._run(f"CREATE TEMP TABLE {kept} AS {fields}", "the source, every field a text")
         except EngineError as error:
-            if error.sql is None:
-                raise EngineError(f"source.file: {files.named}: {error}") from error
+            if not isinstance(error.__cause__, duckdb.InvalidInputException):
+                raise
             raise EngineError(f"source.file: {files.named}: {csv_fault(error)}") from error.__cause__
-        columns = [c.name for c in self.columns(exp.to_table(kept, dialect=self.dialect))]
-        found = interpret(kept, columns, reading, self.fetch)
+        shown = [c.name for c in self.columns(exp.to_table(kept, dialect=self.dialect))]  # with the folders' columns
+        found = interpret(kept, shown, reading, self.fetch)
         if rows is not None:
-            self._define_view(name, found.query(kept, columns, strict=True), temporary=True)
+            self._define_view(name, found.query(kept, shown, strict=True), temporary=True)
         else:
             self._run(f"DROP TABLE {kept}")
-            self._define_view(name, found.query(f"({fields})", columns, strict=False), temporary=False)
+            # The error of a line that comes later would show it to whoever asks the view.
+            fields = texts(files, f"{said}, ignore_errors = true", columns)
+            self._define_view(name, found.query(f"({fields})", shown, strict=False), temporary=False)
         return found.misfits
 
     def source_files(self, path: str) -> list[Path]:

@@ -73,9 +73,9 @@ def _form_of(type_: str, dateformat: str | None) -> Form:
 
 def dialect(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     """What read_csv is told, so that it guesses nothing."""
-    delimiter = options.delimiter or _delimiter(files.paths[0], options, fetch)
+    delimiter = options.delimiter or _delimiter(files, options, fetch)
     if any(delimiter in null for null in options.null):
-        raise EngineError("source.csv.null holds the delimiter")
+        raise EngineError(f"source.file: {files.named}: source.csv.null holds the delimiter")
     said = {
         "header": str(options.header).lower(),
         "delim": text(delimiter),
@@ -91,18 +91,19 @@ def dialect(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     return ", ".join(f"{name} = {value}" for name, value in said.items())
 
 
-def _delimiter(path: str, options: CsvOptions, fetch: Fetch) -> str:
+def _delimiter(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     """The one that parts the first line into the most columns."""
+    path, where = files.paths[0], f"source.file: {files.named}"
     said = f"auto_detect = false, header = false, encoding = {text(options.encoding)}, delim = '\x01', quote = '', "
     said += "escape = '', skip = 0, comment = '', strict_mode = false, columns = {'line': 'VARCHAR'}"
     lines = fetch(f"SELECT line FROM read_csv({text(escaped_path(path))}, {said}) LIMIT 1")
     if not lines or not lines[0][0]:
-        raise EngineError("the file is empty, or begins with an empty line")
+        raise EngineError(f"{where}: the file is empty, or begins with an empty line")
     quote = {"quotechar": options.quote} if options.quote else {"quoting": csv.QUOTE_NONE}
     try:
         cells = {sign: len(next(csv.reader([lines[0][0]], delimiter=sign, **quote))) for sign in _DELIMITERS}
     except csv.Error:
-        raise EngineError("its first line cannot be parsed; say its delimiter in source.csv") from None
+        raise EngineError(f"{where}: the first line cannot be parsed; say the delimiter in source.csv") from None
     return max(_DELIMITERS, key=lambda sign: cells[sign])
 
 
@@ -145,22 +146,24 @@ class Interpreted:
 
 def interpret(source: str, columns: list[str], reading: Reading, fetch: Fetch) -> Interpreted:
     """Decide how the columns are read that a rule needs as numbers or dates: by the first form that all fields have."""
-    wanted = _wanted(columns, reading)
-    if not wanted:
-        return Interpreted({}, {})
-    asked = [(name, form) for name, forms in wanted.items() for form in forms]
-    counts = [f"count(CASE WHEN NOT {_good(name, form)} THEN 1 END)" for name, form in asked]
-    (found,) = fetch(f"SELECT {', '.join(counts)} FROM {source}")
-    misfits = dict(zip(asked, found, strict=True))
     chosen: dict[str, Form] = {}
-    left: dict[str, int] = {}
-    for name, forms in wanted.items():
-        good = [form for form in forms if not misfits[name, form]]
+    misfits: dict[str, int] = {}
+    for name, forms in _wanted(columns, reading).items():
+        found = _misfits(source, name, forms, fetch)
+        good = [form for form, fields in zip(forms, found, strict=True) if not fields]
         if good:
             chosen[name] = good[0]
         else:
-            left[name] = min(misfits[name, form] for form in forms)
-    return Interpreted(chosen, left)
+            misfits[name] = min(found)
+    return Interpreted(chosen, misfits)
+
+
+def _misfits(source: str, name: str, forms: tuple[Form, ...], fetch: Fetch) -> tuple[int, ...]:
+    """How many fields are not written in each of the forms. A text that many fields have is looked at once."""
+    counted = f"SELECT {quoted(name)}, count(*) AS n FROM {source} GROUP BY {quoted(name)}"
+    sums = [f"CAST(coalesce(sum(CASE WHEN NOT {_good(name, form)} THEN n END), 0) AS BIGINT)" for form in forms]
+    (found,) = fetch(f"SELECT {', '.join(sums)} FROM ({counted})")
+    return found
 
 
 def _wanted(columns: list[str], reading: Reading) -> dict[str, tuple[Form, ...]]:
