@@ -84,9 +84,8 @@ def hold(path: Path) -> int | None:
         return None
     import fcntl
 
-    try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
+    handle = _opened(path)
+    if handle is None:
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -96,6 +95,13 @@ def hold(path: Path) -> int | None:
     except OSError:
         pass
     os.close(handle)
+    return None
+
+
+def _opened(path: Path) -> int | None:
+    for access in (os.O_RDWR, os.O_RDONLY):  # a network file system locks only what may be written; a folder may not
+        with suppress(OSError):
+            return os.open(path, access | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     return None
 
 

@@ -212,11 +212,8 @@ class Run:
         return recoding.view(source, rows, keep)
 
     def labels(self) -> Labels:
-        """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries. But every
-        partition would hold those of all."""
-        release = self.policy.release
-        alone = isinstance(self.target, FileTarget) and not (release.kind == "parquet" and release.options.partition_by)
-        return Dictionaries(self.scratch) if alone else AS_THEY_ARE
+        """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries."""
+        return Dictionaries(self.scratch) if isinstance(self.target, FileTarget) else AS_THEY_ARE
 
     @contextmanager
     def timed(self, part: str, message: str) -> Iterator[dict[str, Any]]:

@@ -9,5 +9,9 @@ _NUMBERS = (
 )
 
 
+def is_dictionary(named: str) -> bool:
+    return named.startswith("ENUM(")
+
+
 def is_number(named: str) -> bool:
     return named.split("(")[0] in _NUMBERS and not named.endswith("]")

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from duckanon.engine import Relation
 from duckanon.engine.names import folded
+from duckanon.engine.types import is_dictionary
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy, Release
@@ -88,11 +89,17 @@ class FolderTarget(FileTarget):
                 )
 
     def _by_folder(self, query: exp.Query, scratch: Scratch) -> exp.Query:
-        """The rows of one file after the other, each sorted by what it shows."""
-        shape = scratch.view("columns", query, "")
+        """The rows of one file after the other, each sorted by what it shows. In Parquet, labels are plain texts:
+        every file would hold the dictionaries of all."""
+        columns = self.engine.columns(scratch.view("columns", query, ""))
         first = self.release.options.partition_by
-        others = [c.name for c in self.engine.columns(shape) if c.name not in first]
-        return exp.select("*").from_(query.subquery("released")).order_by(*map(column, (*first, *others)))
+        others = [c.name for c in columns if c.name not in first]
+        ordered = exp.select("*").from_(query.subquery("released")).order_by(*map(column, (*first, *others)))
+        if self.release.kind != "parquet":
+            return ordered
+        texts = [text_of(column(c.name)) if is_dictionary(c.type) else column(c.name) for c in columns]
+        named = (text.as_(c.name, quoted=True) for text, c in zip(texts, columns, strict=True))
+        return exp.select(*named).from_(ordered.subquery("ordered"))
 
     def _to_disk(self) -> None:
         for folder, _, names in os.walk(self.unfinished):
