@@ -42,6 +42,7 @@ class Result:
     proven: bool = True  # of an infeasible policy: that there is no release, and not only none was found
     people: dict[str, int | None] | None = None  # where people are counted
     since: str | None = None  # of an unchanged release: when it was made
+    run: dict[str, str] = field(default_factory=dict)  # of a run: policy_hash, version, started
 
     @property
     def good(self) -> bool:
@@ -71,6 +72,7 @@ class Result:
                 "dry_run": self.dry_run,
                 "before": self.before,
             }
+        document |= self.run
         if self.since is not None:
             document["since"] = self.since
         if self.effort is not None:

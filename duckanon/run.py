@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
 from typing import Any
 
 from sqlglot import exp
@@ -68,6 +69,7 @@ def run(
     except BaseException as error:
         job.book.broken(error)
         raise
+    result = changed(result, run=job.book.run)
     if result.status == "released":
         result = job.book.settled(result)
     else:

@@ -34,7 +34,8 @@ class Book:
 
     def __init__(self, policy: Policy, engine: Engine, dry_run: bool) -> None:
         self.policy, self.dry_run = policy, dry_run
-        self.started = time.perf_counter()
+        self.started, self.started_at = time.perf_counter(), _now()
+        self.policy_hash = policy_hash(policy)
         self.place = Place.of(policy, database_of(engine))
         self.ledger: Ledger = open_ledger(policy, engine)
         self.fingerprints: Fingerprints | None = None
@@ -45,6 +46,12 @@ class Book:
     @property
     def seconds(self) -> float:
         return round(time.perf_counter() - self.started, 4)
+
+    @property
+    def run(self) -> dict[str, str]:
+        """Which run it is, for its result."""
+        started = f"{self.started_at.isoformat(sep=' ', timespec='seconds')} UTC"
+        return {"policy_hash": self.policy_hash, "version": VERSION, "started": started}
 
     @cached_property
     def last(self) -> Entry | None:
@@ -75,7 +82,7 @@ class Book:
     def asks_for_less(self) -> Iterator[str]:
         """What the last release of this policy, wherever it went, was asked for and this one is not."""
         last = self.ledger.last(self.policy, None)
-        if last is None or last.policy_text is None or last.policy_hash == policy_hash(self.policy):
+        if last is None or last.policy_text is None or last.policy_hash == self.policy_hash:
             return
         try:
             then = Policy.parse(last.policy_text, self.policy.folder)
@@ -146,6 +153,7 @@ class Book:
             _entry(self.policy, self.place, outcome, message, self.seconds),
             **(_figures(result) if result else {}),
             **(_hashes(self.fingerprints) if self.fingerprints else {}),
+            started_at=self.started_at,
             shows=json.dumps(self.shows, ensure_ascii=False) if outcome == "released" and self.shows else None,
             release_fingerprint=self.release_fingerprint if outcome == "released" else None,
         )

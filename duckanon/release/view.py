@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from duckanon.census import Census, released_columns
 from duckanon.classes import Judged, class_rules, judged_classes
-from duckanon.engine import Column
 from duckanon.expressions import all_of, any_of, column, literal, same, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.drift import shown_as_top
@@ -61,11 +60,10 @@ def _shown(census: Census, classes: exp.Select, keys: list[str], source: BoundSo
     A filter must not be moved below an OFFSET, be it of no row; below a materialized step alone DuckDB does move it.
     In a session whose collation takes different texts for equal, no class can be told, and nothing is shown.
     """
-    outputs = {h.column: f"g{h.index}" for h in census.hierarchies}
-    outputs |= {values.column: f"s{values.index}" for values in census.sensitive}
-    outputs |= {kept: f"k{place}" for place, kept in enumerate(census.keep)}
-    values = {c.name: _without_statistics(_without_range(c, column(place, "g"))) for c, place in outputs.items()}
-    released = [values[name].as_(name, quoted=True) for name in source.released]
+    outputs = {h.column.name: f"g{h.index}" for h in census.hierarchies}
+    outputs |= {values.column.name: f"s{values.index}" for values in census.sensitive}
+    outputs |= {kept.name: f"k{place}" for place, kept in enumerate(census.keep)}
+    released = [_without_statistics(column(outputs[name], "g")).as_(name, quoted=True) for name in source.released]
     collated = any_of(sql(probe, text=literal("")) for probe in COLLATED)
     return (
         exp.select(*released)
@@ -89,11 +87,6 @@ def _without_statistics(value: exp.Expr) -> exp.Expr:
     """The same value, of which DuckDB no longer knows the least and the largest: to whoever asks for the statistics of
     a column, or for a plan, it tells those of all rows."""
     return exp.Try(this=value)
-
-
-def _without_range(source_column: Column, value: exp.Expr) -> exp.Expr:
-    """An ENUM as text: its type lists every value that a row may have, shown or not."""
-    return text_of(value) if source_column.type.startswith("ENUM") else value
 
 
 def read_source(source: BoundSource, rows: exp.Table) -> exp.Select:
