@@ -37,7 +37,7 @@ def said(executed: Executed, dialect: str) -> str:
 
 
 def must_have_one_text(columns: Iterable[Column], dialect: str) -> None:
-    """Policies and hierarchies name values by their text, which must be the same in both engines: 1.0 is 1 elsewhere."""
+    """Policies and hierarchies name values by their text, which must be the same in both: 1.0 is 1 elsewhere."""
     for column in columns:
         if dialect != OWN and column.type.split("(")[0] not in _ONE_TEXT:
             raise _refused(dialect, f"the values of {column.name}, of type {column.type}, as the same texts")
