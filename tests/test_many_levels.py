@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 import sys
 from collections import Counter
@@ -10,17 +11,21 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from sqlglot import exp
 
 import duckanon as api
 from duckanon import Policy
 from duckanon.census import take_census
+from duckanon.engine import Column
 from duckanon.engine.duckdb import DuckDB
+from duckanon.hierarchy import Hierarchy, Level
 from duckanon.measure import Measurer
 from duckanon.objective import objective
 from duckanon.problem import Problem
 from duckanon.scratch import Scratch
 from duckanon.source import bind_source
 from duckanon.survey import Survey
+from duckanon.survey.packing import Packing
 
 HEIGHTS = (300, 3)
 MERGES = ((60, 150, 257), (1, 2))  # the levels from which pairs, fours and eights of values are one
@@ -46,6 +51,9 @@ method = "{method}"
 kind = "table"
 to = "shown"
 """
+
+# DuckDB takes most of a minute for a mapping table of so many levels.
+many = pytest.mark.skipif("PROPERTY_EXAMPLES" not in os.environ, reason="takes minutes: set PROPERTY_EXAMPLES")
 
 Row = tuple[int, int]
 Node = tuple[int, int]
@@ -107,6 +115,24 @@ def people() -> duckdb.DuckDBPyConnection:
     return connection
 
 
+def test_every_cell_has_a_number_of_its_own() -> None:
+    """Two hierarchies of 300 levels each: no code of a level of one is mistaken for one of the other."""
+    level = Level(values=5, loss=0, ncp=0, highest_ncp=0)
+    hierarchies = tuple(
+        Hierarchy(index, Column("q", "VARCHAR"), 1, "*", exp.to_table("m"), (level,) * 301, 5, 0, None, None, ())
+        for index in range(2)
+    )
+    packing, numbers = Packing(hierarchies), set[int]()
+    with duckdb.connect() as connection:
+        for at in range(1, 300):
+            codes = ", ".join(f"code AS {h.code(at)}" for h in hierarchies)
+            keys = f"SELECT 0 AS node, {packing.keys([(at, at)])} FROM (SELECT {codes} FROM range(6) r(code))"
+            cells = connection.execute(f"SELECT {packing.cells([(at, at)])} FROM ({keys})").fetchall()
+            numbers |= {number for (row,) in cells for number in row}
+    assert len(numbers) == 2 * 299 * 6
+
+
+@many
 def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     policy, scratch = Policy.parse(TOML.format(method="optimal"), folder), Scratch(DuckDB.wrap(people))
     survey = Survey(Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch))))
@@ -118,6 +144,7 @@ def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) 
         assert lost == pytest.approx(cost(node)), node
 
 
+@many
 def test_optimal(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     nodes = itertools.product(range(301), range(4))
     least = min(cost(node) for node in nodes if len(failing(node)) <= BUDGET)
@@ -126,6 +153,7 @@ def test_optimal(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     assert cost((result.levels["a"], result.levels["b"])) == pytest.approx(least)
 
 
+@many
 def test_greedy(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     """wang eq. 9, step by step; ties go to the lower importance, which is that of the first column."""
     node = (0, 0)
@@ -141,6 +169,7 @@ def test_greedy(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     assert result.levels == {"a": node[0], "b": node[1]}
 
 
+@many
 def test_climb(tmp_path: Path, people: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a level above 127, which a signed byte cannot hold, wherever a class may be."""
     monkeypatch.setattr(sys.modules[__name__], "HEIGHTS", (132, 3))
