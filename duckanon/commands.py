@@ -119,18 +119,8 @@ def status(options: argparse.Namespace) -> int:
 def sql(options: argparse.Namespace) -> int:
     if (options.policy is None) == (options.metrics is None):
         raise PolicyError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
-    metrics = options.metrics is not None
-    given = (
-        {"--levels": options.levels, "--db": options.db}
-        if metrics
-        else {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}
-    )
-    remedy = "it only prints, and asks no policy" if metrics else "the policy says which columns are which"
-    faults = [Fault(name, f"has no meaning with {'--metrics' if metrics else 'a policy'}", remedy)
-              for name, value in given.items() if value]  # fmt: skip
-    if faults:
-        raise PolicyError(faults)
-    if metrics:
+    _must_have_a_meaning(options)
+    if options.metrics is not None:
         from duckanon.portable import metrics_script
 
         numeric = frozenset(options.numeric)
@@ -142,6 +132,19 @@ def sql(options: argparse.Namespace) -> int:
     with _open(policy, options.db, writable=False) as engine:
         say(script(policy, engine, options.levels, options.dialect))
     return GOOD
+
+
+def _must_have_a_meaning(options: argparse.Namespace) -> None:
+    """An option that would be ignored is a question misunderstood."""
+    if options.metrics is not None:
+        given, beside = {"--levels": options.levels, "--db": options.db}, "--metrics"
+        remedy = "it prints SELECTs for a table of any warehouse, as it is"
+    else:
+        given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
+        remedy = "the policy says which columns are which"
+    named = [name for name, value in given.items() if value not in (None, [])]
+    if named:
+        raise PolicyError([Fault(name, f"has no meaning with {beside}", remedy) for name in named])
 
 
 def hierarchy(options: argparse.Namespace) -> int:

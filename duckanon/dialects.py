@@ -69,6 +69,7 @@ _UNSAID: dict[str, dict[str, Callable[[exp.Expr], bool]]] = {
     "postgres": {
         "a cast that may fail (TRY_CAST)": lambda node: isinstance(node, exp.TryCast),
         "functions of DuckDB": _is_call,
+        "tables of another database": lambda node: isinstance(node, exp.Table) and bool(node.catalog),
     },
     "spark": {"temporary tables": _is_temporary("TABLE")},
     "bigquery": {

@@ -60,7 +60,7 @@ def _notes(policy: Policy) -> list[str]:
     """What the script does not say."""
     if policy.pseudonyms is None:
         return []
-    return [comment("Pseudonyms need the key, which only a run is given: here they are NULL.")]
+    return [comment("Pseudonyms need the key, which only a run is given: what makes them fails here.")]
 
 
 def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:

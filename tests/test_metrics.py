@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
 
 import duckanon as package
 from tests.conftest import ADULT, ROOT, Command, Folder
@@ -105,7 +106,8 @@ def test_plain_selects_for_other_warehouses(people: Folder, duckanon: Command) -
         for statement in statements:
             connection.execute(statement)
     for dialect in ("postgres", "snowflake", "bigquery", "spark"):
-        assert duckanon("sql", "--metrics", "clinic.people", *QUESTION, "--dialect", dialect).code == 0
+        told = duckanon("sql", "--metrics", "people", *QUESTION, "--dialect", dialect)
+        assert len([part for part in sqlglot.parse(told.out, read=dialect) if part]) == len(statements)
     assert duckanon("sql", "--metrics", "people", "--dialect", "duckdb").code == 2
     assert duckanon("sql").code == 2
     assert duckanon("sql", "policy.toml", "--metrics", "people", *QUESTION).code == 2

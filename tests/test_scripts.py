@@ -12,6 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
+import duckanon as api
 from duckanon.engine.names import quoted
 from tests.conftest import PEOPLE, Command, Folder
 from tests.test_local import METHODS
@@ -249,3 +250,21 @@ def test_options_without_a_meaning_for_a_policy(people: Folder, duckanon: Comman
     told = duckanon("sql", people.policy(PEOPLE), option, "age")
     assert (told.code, told.out) == (2, "")
     assert f"{option}: has no meaning with a policy" in told.err
+
+
+def test_pseudonyms_are_left_to_a_run(people: Folder, duckanon: Command) -> None:
+    """The key is nothing to print: the script says so, and what would need it fails."""
+    text = PEOPLE.replace('identifiers = ["name"]', 'pseudonyms = ["name"]\n[pseudonyms]\nkey_env = "NO_SUCH_KEY"')
+    told = duckanon("sql", people.policy(text))
+    assert told.code == 0
+    assert "-- Pseudonyms need the key, which only a run is given: what makes them fails here.\n" in told.out
+    with pytest.raises(duckdb.Error, match="no key for the pseudonyms"):
+        executed(told.out, people.database, people.path)
+
+
+def test_nothing_is_traced_that_nobody_asked_for(people: Folder) -> None:
+    with api.connect(people.database) as engine:
+        with engine.traced() as executed:
+            engine.fetch("SELECT 1")
+        engine.fetch("SELECT 2", "a note")
+    assert [part.statement for part in executed] == ["SELECT 1"]

@@ -94,6 +94,12 @@ def test_a_search_that_is_cut_short_denies_nothing(folder: Folder, duckanon: Com
     assert 'of 4 nodes were looked at; method = "optimal" may find one' in told.err
 
 
+def test_who_has_seen_every_node_has_a_proof(folder: Folder, duckanon: Command) -> None:
+    told = duckanon("run", panel(folder, rule="l = 2\nalpha = 0.45", limits="nodes = 4"), "--json")
+    assert told.json["search"]["measured"] == told.json["search"]["nodes"] == 4
+    assert told.json["search"]["proven"]
+
+
 def test_in_a_vast_lattice_the_walk_looks_around(monkeypatch: pytest.MonkeyPatch) -> None:
     """With less than one node in twenty looked at, the one that holds is found."""
     dice, columns = random.Random(4), [f"q{place}" for place in range(6)]

@@ -189,7 +189,9 @@ class OptimalSearch:
 
     def _out_of_time(self) -> bool:
         late = self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds
-        if late or (self.limits.nodes is not None and self.effort.measured >= self.limits.nodes):
+        most = self.lattice.size if self.limits.nodes is None else self.limits.nodes
+        # What has measured every node has proven all there is to prove.
+        if late or most <= self.effort.measured < self.lattice.size:
             self.effort.proven = False
         return not self.effort.proven
 
