@@ -86,7 +86,7 @@ CODES = {
     "unchanged": 0,
     "infeasible": 1,
     "error": 2,
-    "second": 2,  # another run of the policy is under way
+    "second": 2,  # another run to the same place is under way
     "shut out": 2,  # another process has the warehouse open
     "interrupted": 130,
     "killed": -9,
@@ -106,7 +106,7 @@ class Ended:
         if self.code == -signal.SIGKILL:
             return "killed"
         last = json.loads(self.log.splitlines()[-1])
-        if "another run of the policy people is under way" in self.log:
+        if "another run that releases to" in self.log:
             return "second"
         if "in use by another process" in self.log:
             return "shut out"
