@@ -197,7 +197,9 @@ class Run:
         return self.book.last_node(census, self.incremental, self.stands)
 
     def seen(self, node: Node, failing_rows: int) -> None:
-        self.watch.say(f"searching: levels {node}, {failing_rows:,} rows fail")
+        named = zip((q.column for q in self.policy.quasi_identifiers), node, strict=True)
+        levels = ", ".join(f"{name} {level}" for name, level in named)
+        self.watch.say(f"searching: {levels}: {failing_rows:,} rows fail")
 
     def release_query(self, recoding: Recoding, source: BoundSource) -> exp.Query:
         if self.policy.release.kind != "view":
