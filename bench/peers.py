@@ -54,10 +54,10 @@ def _installed() -> bool:
 
 def _hierarchy_tables(released: Path) -> dict[str, dict[str, list[str]]]:
     """Each hierarchy as {value: its label at every level}: what the peers take is taken from ours."""
-    from duckanon.census import take_census
+    from duckanon.census.counting import take_census
+    from duckanon.census.source import bind_source
     from duckanon.engine.duckdb import DuckDB
-    from duckanon.scratch import Scratch
-    from duckanon.source import bind_source
+    from duckanon.engine.scratch import Scratch
 
     wanted = duckanon.Policy.load(released)
     tables: dict[str, dict[str, list[str]]] = {}

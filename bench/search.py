@@ -11,13 +11,13 @@ from bench.people import Data, adult, invented
 from bench.policies import Wanted, written
 from bench.stopwatch import best, least, seconds_of
 from duckanon import Policy
-from duckanon.census import Census, take_census
+from duckanon.census.counting import Census, take_census
+from duckanon.census.source import bind_source
 from duckanon.engine.duckdb import DuckDB
-from duckanon.measure import Measurer
-from duckanon.problem import Problem
-from duckanon.scratch import Scratch
+from duckanon.engine.scratch import Scratch
 from duckanon.search import FoundNode, search
-from duckanon.source import bind_source
+from duckanon.search.measure import Measurer
+from duckanon.search.problem import Problem
 
 SUPPRESSIONS = (0.02, 0, 0.999999)
 AIMS = {"greedy": "≤ 10×", "optimal": "≤ 100×"}

@@ -76,9 +76,9 @@ def run(
     """
     from contextlib import ExitStack
 
+    from duckanon.engine.lock import one_at_a_time
     from duckanon.ledger import Place, database_of
     from duckanon.ledger.book import noted_if_it_cannot_start
-    from duckanon.lock import one_at_a_time
     from duckanon.run import run
 
     wanted = _policy(policy)
@@ -92,7 +92,7 @@ def run(
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:
     """Measure the source, or the existing release, against the policy; writes nothing."""
-    from duckanon.check import check
+    from duckanon.audit.check import check
 
     with _engine(db) as engine:
         return check(_policy(policy), engine, release=release)
@@ -111,7 +111,7 @@ def metrics(
 
     `entity` names the column of the people, where one may have several rows: then these are counted.
     """
-    from duckanon.metrics import measure
+    from duckanon.analysts.metrics import measure
 
     asked = [qi] if isinstance(qi, str) else list(qi)
     columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
@@ -124,7 +124,7 @@ def history(db: Any, policy: Policy | str | Path | None = None) -> pandas.DataFr
 
     A name has letters, digits and _ only: any other text is the path of a policy file.
     """
-    from duckanon.history import as_frame, history
+    from duckanon.ledger.history import as_frame, history
 
     if not isinstance(policy, str) or not re.fullmatch(r"\w+", policy, re.ASCII):
         policy = policy if policy is None else _policy(policy).name

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from duckanon.interrupts import starting
+from duckanon.cli.interrupts import starting
 
 
 def main() -> int:
     """Run the command line; until it is loaded, Ctrl-C has its answer already."""
     starting()
-    from duckanon.cli import main as command
+    from duckanon.cli.words import main as command
 
     return command()
 

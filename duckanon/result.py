@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.lattice import Node
-from duckanon.measure import Finding
 from duckanon.search import Step
+from duckanon.search.lattice import Node
+from duckanon.search.measure import Finding
 
 GENERALIZED = "with everything generalized"
 

@@ -11,33 +11,33 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon import feasibility
-from duckanon.census import Census, take_census
+from duckanon.audit import Audit, People
+from duckanon.audit.people import people_of
+from duckanon.audit.release import audit_release
+from duckanon.census.counting import Census, take_census
+from duckanon.census.people import people_told
+from duckanon.census.pseudonyms import policy_key
+from duckanon.census.source import BoundSource, bind_source, define_source
 from duckanon.engine import Engine, Relation
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, discreet
-from duckanon.explain import hollow, risk_before, why
-from duckanon.lattice import Node
 from duckanon.ledger.book import Book
-from duckanon.log import Watch
-from duckanon.measure import Measurer
-from duckanon.people import people_told
+from duckanon.models import feasibility
 from duckanon.policy import Policy
-from duckanon.problem import Problem
-from duckanon.pseudonyms import policy_key
 from duckanon.recoding import Found, Recoding, find_recoding
+from duckanon.recoding.explain import hollow, risk_before, why
 from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release import AS_THEY_ARE, Dictionaries, Labels
-from duckanon.release.audit import audit_release
 from duckanon.release.difference import difference
 from duckanon.release.existing import exists, is_ours
-from duckanon.release.people import people_of
 from duckanon.release.previous import GONE, Previous, look_back
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
 from duckanon.result import GENERALIZED, Result, step_json
-from duckanon.scratch import Scratch
-from duckanon.source import BoundSource, bind_source, define_source
-from duckanon.verify import Audit, People
+from duckanon.search.lattice import Node
+from duckanon.search.measure import Measurer
+from duckanon.search.problem import Problem
 from duckanon.version import VERSION
+from duckanon.watch import Watch
 
 _LAST_STEP = {"released": "settled", "unchanged": "unchanged", "holds": "holds"}
 

@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 from duckanon import Policy
-from duckanon.cli import main
+from duckanon.cli.words import main
 
 ROOT = Path(__file__).parents[1]
 ADULT = ROOT.parent / "shared" / "data"
@@ -99,7 +99,7 @@ def run_on_a_full_disk(policy: Path, most: int = 100_000) -> subprocess.Complete
     script = (
         f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most})); "
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        f"from duckanon.cli import main; sys.exit(main(['run', {str(policy)!r}]))"
+        f"from duckanon.cli.words import main; sys.exit(main(['run', {str(policy)!r}]))"
     )
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 

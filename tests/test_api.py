@@ -94,7 +94,7 @@ def test_history_by_policy_file_and_by_name(people: Folder) -> None:
 
 
 def test_a_function_stays_a_function_whoever_loads_its_module() -> None:
-    code = "import duckanon.run, duckanon.check, duckanon as d; assert callable(d.run) and callable(d.check); d.Policy"
+    code = "import duckanon.run, duckanon as d; assert callable(d.run) and callable(d.check); d.Policy"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

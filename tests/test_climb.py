@@ -11,18 +11,18 @@ import duckdb
 import pytest
 from hypothesis import given
 
-from duckanon.census import Census, take_census
+from duckanon.audit.release import audit_release
+from duckanon.census.counting import Census, take_census
+from duckanon.census.source import bind_source
 from duckanon.engine import Relation
 from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.local import Placement
 from duckanon.local.climb import climb
-from duckanon.measure import Measurer
 from duckanon.policy import Policy
-from duckanon.problem import Problem
-from duckanon.release.audit import audit_release
-from duckanon.scratch import Scratch
-from duckanon.source import bind_source
+from duckanon.search.measure import Measurer
+from duckanon.search.problem import Problem
 from tests import metrics_reference as metrics
 from tests import reference as ref
 from tests.conftest import ADULT

@@ -14,8 +14,10 @@ import pytest
 
 from bench.papers import COMPLETE, QI
 from duckanon import Policy
-from duckanon.census import take_census
+from duckanon.census.counting import take_census
+from duckanon.census.source import bind_source
 from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.scratch import Scratch
 from duckanon.local import Placement
 from duckanon.local.alpha_k import alpha_k_clustering
 from duckanon.local.alpha_l import alpha_l_diversification
@@ -23,11 +25,9 @@ from duckanon.local.clusters import neighbours
 from duckanon.local.clusters.distance import distances_from_raw
 from duckanon.local.l_c import Bucket, Wave, l_c_clustering, waves
 from duckanon.local.losses import distortion, total_information_loss
-from duckanon.measure import Measurer
-from duckanon.problem import Problem
-from duckanon.scratch import Scratch
 from duckanon.search import Seen
-from duckanon.source import bind_source
+from duckanon.search.measure import Measurer
+from duckanon.search.problem import Problem
 from tests import reference
 from tests.conftest import ADULT, small_policy
 from tests.literal_han import Clustering, weighted_distance

@@ -13,7 +13,7 @@ import pytest
 
 import duckanon
 from duckanon import Policy, resources
-from duckanon.demo import demo
+from duckanon.cli.demo import demo
 from tests.conftest import ROOT
 
 ANALYSTS = ROOT / "docs" / "analysts.md"

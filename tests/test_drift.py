@@ -21,14 +21,14 @@ import pytest
 
 import duckanon as api
 from duckanon import Policy
-from duckanon.census import take_census
+from duckanon.census.counting import take_census
+from duckanon.census.source import bind_source
 from duckanon.engine.duckdb import DuckDB
-from duckanon.measure import Measurer
-from duckanon.objective import objective
-from duckanon.problem import Problem
-from duckanon.scratch import Scratch
-from duckanon.source import bind_source
-from duckanon.survey import Survey
+from duckanon.engine.scratch import Scratch
+from duckanon.search.measure import Measurer
+from duckanon.search.objective import objective
+from duckanon.search.problem import Problem
+from duckanon.search.survey import Survey
 from tests.conftest import PEOPLE, Command, Folder
 
 TREE = {city: ("north" if city < "c" else "south", "*") for city in "abcdef"}

@@ -190,13 +190,13 @@ def test_optimal_is_the_best_of_all_nodes(db: duckdb.DuckDBPyConnection, seed: i
 
 def _ncp_of_all_nodes(db: duckdb.DuckDBPyConnection, wanted: Policy) -> dict[tuple[int, ...], float]:
     """Their NCP with the failing rows suppressed, each measured alone: what the search prunes is among them."""
-    from duckanon.census import take_census
+    from duckanon.census.counting import take_census
+    from duckanon.census.source import bind_source
     from duckanon.engine.duckdb import DuckDB
-    from duckanon.measure import Measurer
-    from duckanon.problem import Problem
+    from duckanon.engine.scratch import Scratch
     from duckanon.recoding.full_domain import FullDomain
-    from duckanon.scratch import Scratch
-    from duckanon.source import bind_source
+    from duckanon.search.measure import Measurer
+    from duckanon.search.problem import Problem
 
     scratch = Scratch(DuckDB.wrap(db))
     try:

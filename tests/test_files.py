@@ -17,7 +17,7 @@ import pytest
 from duckanon.engine import Reading
 from duckanon.engine.duckdb import DuckDB
 from duckanon.errors import EngineError
-from duckanon.expressions import table
+from duckanon.query.expressions import table
 from duckanon.release import folder as folders
 from tests.conftest import PEOPLE, Command, Folder, run_on_a_full_disk
 from tests.test_release import released_to
@@ -396,7 +396,7 @@ def test_a_kill_around_the_swap(people: Folder, duckanon: Command, moment: str) 
     old = rows(people.path / "out")
     people.sql("INSERT INTO people SELECT * FROM people")
     script = (
-        "import os, signal, sys\nfrom duckanon.cli import main\nfrom duckanon.release import folder, place\n"
+        "import os, signal, sys\nfrom duckanon.cli.words import main\nfrom duckanon.release import folder, place\n"
         "die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"{MOMENTS[moment]}\nmain(['run', {str(policy)!r}])"
     )

@@ -14,10 +14,10 @@ from tests.conftest import PEOPLE, Command, Folder
 
 def labels(values: str, kind: str, hierarchy: str, level: int, folder: Path = Path(".")) -> dict[object, object]:
     """The label of each value at one level, as a release shows it."""
-    from duckanon.census import take_census
+    from duckanon.census.counting import take_census
+    from duckanon.census.source import bind_source
     from duckanon.engine.duckdb import DuckDB
-    from duckanon.scratch import Scratch
-    from duckanon.source import bind_source
+    from duckanon.engine.scratch import Scratch
 
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t AS SELECT unnest({values})::{kind} AS a, 1 AS s")
@@ -198,8 +198,8 @@ def test_no_cell_of_a_file_becomes_null(sign: str, people: Folder, duckanon: Com
 def test_a_listing_with_a_null_knows_nothing_more() -> None:
     from sqlglot import exp
 
-    from duckanon.expressions import literal
     from duckanon.hierarchy.listed import not_listed
+    from duckanon.query.expressions import literal
 
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE listing AS SELECT unnest(['a', NULL]) AS level_0")

@@ -15,7 +15,7 @@ import pytest
 from sqlglot import exp
 
 from duckanon import connect
-from duckanon.classes import Judged, class_rules, judged_classes
+from duckanon.models.classes import Judged, class_rules, judged_classes
 from duckanon.policy import Sensitive, ValueThresholds
 from tests.conftest import PEOPLE, Command, Folder
 

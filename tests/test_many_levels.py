@@ -15,17 +15,17 @@ from sqlglot import exp
 
 import duckanon as api
 from duckanon import Policy
-from duckanon.census import take_census
+from duckanon.census.counting import take_census
+from duckanon.census.source import bind_source
 from duckanon.engine import Column
 from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy, Level
-from duckanon.measure import Measurer
-from duckanon.objective import objective
-from duckanon.problem import Problem
-from duckanon.scratch import Scratch
-from duckanon.source import bind_source
-from duckanon.survey import Survey
-from duckanon.survey.packing import Packing
+from duckanon.search.measure import Measurer
+from duckanon.search.objective import objective
+from duckanon.search.problem import Problem
+from duckanon.search.survey import Survey
+from duckanon.search.survey.packing import Packing
 
 HEIGHTS = (300, 3)
 MERGES = ((60, 150, 257), (1, 2))  # the levels from which pairs, fours and eights of values are one

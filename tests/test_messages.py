@@ -53,8 +53,8 @@ def test_releasing_onto_the_source_is_not_to_be_replaced(people: Folder, duckano
 
 def test_who_has_waited_is_not_told_to_wait(people: Folder, duckanon: Command) -> None:
     from duckanon import Policy
+    from duckanon.engine.lock import one_at_a_time
     from duckanon.ledger import Place
-    from duckanon.lock import one_at_a_time
 
     policy = people.policy(PEOPLE)
     code = f"import duckdb; c = duckdb.connect({str(people.database)!r}); print(1, flush=True); input()"

@@ -128,7 +128,7 @@ class Line:
 
 LIMITED = """
 import resource, sys
-from duckanon.cli import main
+from duckanon.cli.words import main
 resource.setrlimit(resource.RLIMIT_FSIZE, (2_500_000, 2_500_000))
 sys.exit(main(sys.argv[1:]))
 """

@@ -23,11 +23,11 @@ import duckdb
 import pytest
 
 import duckanon as api
-from duckanon.cli import parser
-from duckanon.demo import demo
+from duckanon.cli.demo import demo
+from duckanon.cli.words import parser
+from duckanon.engine.lock import lock_path, locked, one_at_a_time
 from duckanon.errors import BusyError
 from duckanon.ledger import Place
-from duckanon.lock import lock_path, locked, one_at_a_time
 from duckanon.policy import Policy
 from tests.conftest import PEOPLE, ROOT, Command, Folder
 from tests.test_ledger import EXPORT, NAMED, outcomes
@@ -134,8 +134,8 @@ def test_without_a_ledger_nobody_knows_what_has_changed(people: Folder, duckanon
 
 def test_a_new_key_for_pseudonyms_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     import duckanon
-    from duckanon.expressions import table
     from duckanon.ledger.fingerprints import source_fingerprint
+    from duckanon.query.expressions import table
 
     text = PEOPLE.replace('identifiers = ["name"]', 'pseudonyms = ["name"]') + '[pseudonyms]\nkey_env = "SOME_KEY"\n'
     policy = Policy.parse(text)
@@ -208,7 +208,7 @@ def test_a_database_in_use_is_waited_for(people: Folder, duckanon: Command, comm
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
     key = ("test", str(tmp_path))
-    code = f"from duckanon.lock import locked\nwith locked('x', {key!r}): print(1, flush=True); input()"
+    code = f"from duckanon.engine.lock import locked\nwith locked('x', {key!r}): print(1, flush=True); input()"
     holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()

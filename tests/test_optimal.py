@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 
 import duckanon
 from duckanon import Policy
-from duckanon.census import take_census
+from duckanon.census.counting import take_census
+from duckanon.census.source import bind_source
 from duckanon.engine.duckdb import DuckDB
-from duckanon.lattice import Lattice, nowhere_above
-from duckanon.measure import Measurement, Measurer
-from duckanon.objective import TIE
-from duckanon.problem import Problem
+from duckanon.engine.scratch import Scratch
 from duckanon.recoding.full_domain import FullDomain
-from duckanon.scratch import Scratch
-from duckanon.source import bind_source
-from duckanon.survey import Survey, aggregates
+from duckanon.search.lattice import Lattice, nowhere_above
+from duckanon.search.measure import Measurement, Measurer
+from duckanon.search.objective import TIE
+from duckanon.search.problem import Problem
+from duckanon.search.survey import Survey, aggregates
 from tests.conftest import ADULT, PEOPLE, Command, Folder, small_policy
 from tests.test_adult import QI, adult
 from tests.test_properties import examples

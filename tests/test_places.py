@@ -19,8 +19,8 @@ import polars
 import pyarrow.dataset
 import pytest
 
+from duckanon.engine.lock import lock_path, one_at_a_time
 from duckanon.errors import BusyError
-from duckanon.lock import lock_path, one_at_a_time
 from duckanon.release import file, permissions
 from tests.conftest import Command, Folder
 from tests.test_files import partitioned, rows
@@ -367,7 +367,7 @@ def test_whatever_stands_is_ours_at_every_moment(people: Folder, duckanon: Comma
         "swapped": "swap = folder._exchanged; folder._exchanged = lambda *two: (swap(*two), die())",
     }
     script = (
-        "import os, signal\nfrom duckanon.cli import main\nfrom duckanon.release import file, folder\n"
+        "import os, signal\nfrom duckanon.cli.words import main\nfrom duckanon.release import file, folder\n"
         "die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"{dies[moment]}\nmain(['run', {str(policy)!r}])"
     )

@@ -254,10 +254,10 @@ def test_profiles_logs_and_traces_do_not_hold_the_key(patients: Folder) -> None:
 def test_no_pseudonym_without_a_key() -> None:
     from sqlglot import exp
 
+    from duckanon.census.pseudonyms import Pseudonym, pseudonymized
     from duckanon.engine import Column
     from duckanon.engine.duckdb import DuckDB
-    from duckanon.pseudonyms import Pseudonym, pseudonymized
-    from duckanon.scratch import Scratch
+    from duckanon.engine.scratch import Scratch
 
     cells = exp.select("k0").from_("ids")
     with duckdb.connect() as connection:

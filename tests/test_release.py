@@ -140,7 +140,7 @@ def test_a_release_that_does_not_verify_leaves_nothing(
     people: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were the search ever wrong, the verification must catch it: here the search is made to believe that all holds."""
-    from duckanon.measure import Measurer
+    from duckanon.search.measure import Measurer
 
     classes = Measurer.classes
 
@@ -235,7 +235,8 @@ def test_ctrl_c_ends_cleanly(people: Folder) -> None:
 
 
 HOLD = (
-    "import sys; from pathlib import Path; from duckanon.lock import hold; hold(Path(sys.argv[1])); print(flush=True)"
+    "import sys; from pathlib import Path; from duckanon.engine.lock import hold; "
+    "hold(Path(sys.argv[1])); print(flush=True)"
 )
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from duckanon.cli import parser
-from duckanon.lock import one_at_a_time
+from duckanon.cli.words import parser
+from duckanon.engine.lock import one_at_a_time
 from tests.conftest import PEOPLE, Command, Folder
 from tests.test_ledger import EXPORT, NAMED, outcomes, rows_of
 

@@ -24,8 +24,8 @@ from duckanon.engine.source_files import SourceFiles, find_files, must_agree, pa
 from duckanon.engine.spill import Spill
 from duckanon.engine.types import is_number
 from duckanon.errors import EngineError
-from duckanon.expressions import table
 from duckanon.policy import CsvOptions, Release
+from duckanon.query.expressions import table
 
 _LONGEST_DICTIONARY = 10_000  # labels
 

@@ -7,7 +7,7 @@ import re
 from duckanon.engine import Column
 from duckanon.engine.names import quoted
 from duckanon.engine.types import is_number
-from duckanon.expressions import literal
+from duckanon.query.expressions import literal
 
 # With apostrophes in front one more is written, so that what is read back is what was there.
 _BEGINS = r"^'*[=+\-@\t\r]"

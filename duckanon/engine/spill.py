@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from duckanon.lock import hold
+from duckanon.engine.lock import hold
 
 _PREFIX = f"duckanon-{os.getuid() if sys.platform != 'win32' else os.getlogin()}-spill-"
 _NEW = 60  # seconds: a folder younger than this may just not be locked yet

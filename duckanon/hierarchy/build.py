@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Column, Engine
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError
-from duckanon.expressions import column, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
@@ -24,7 +24,7 @@ from duckanon.hierarchy.drift import (
 from duckanon.hierarchy.listed import mapping_query
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.policy import QuasiIdentifier
-from duckanon.scratch import Scratch
+from duckanon.query.expressions import column, literal, sql, text_of
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.engine import Engine
-from duckanon.expressions import column, double, sql
 from duckanon.hierarchy import Level
 from duckanon.hierarchy.computed import VALUE, IntervalsKind
 from duckanon.hierarchy.drift import known
 from duckanon.hierarchy.scheme import Scheme
+from duckanon.query.expressions import column, double, sql
 
 
 def level_costs(

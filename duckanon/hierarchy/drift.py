@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Engine
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
-from duckanon.expressions import any_of, column, literal, sql, text_of
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.scheme import Scheme
-from duckanon.scratch import Scratch
+from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from duckanon.expressions import DIALECT, column, double, literal, sql, text_of
 from duckanon.hierarchy import Hierarchy
+from duckanon.query.expressions import DIALECT, column, double, literal, sql, text_of
 
 
 def label_numbers(hierarchy: Hierarchy) -> exp.Query:

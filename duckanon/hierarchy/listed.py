@@ -10,10 +10,10 @@ from sqlglot import exp
 
 from duckanon.engine import Engine
 from duckanon.engine.names import folded
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Fault, HierarchyError, Message, examples_of
-from duckanon.expressions import column, sql, text_of
 from duckanon.policy import MappingFile, MappingTable
-from duckanon.scratch import Scratch
+from duckanon.query.expressions import column, sql, text_of
 
 
 @dataclass(frozen=True)

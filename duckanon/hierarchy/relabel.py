@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from duckanon.expressions import column, literal, sql
 from duckanon.hierarchy import Hierarchy
+from duckanon.query.expressions import column, literal, sql
 
 LABEL = column("label")
 

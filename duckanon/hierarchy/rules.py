@@ -8,9 +8,9 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.engine import Engine
-from duckanon.expressions import column, sql
 from duckanon.hierarchy import Hierarchy
 from duckanon.policy.hierarchy import NESTS_IN
+from duckanon.query.expressions import column, sql
 
 Rule = dict[str, Any]  # plain JSON
 RAW: Rule = {"raw": True}

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.engine import Column, Engine
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError
-from duckanon.expressions import sql, text_of
 from duckanon.hierarchy.computed import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
 from duckanon.hierarchy.listed import Listing, list_file, list_table, not_listed
 from duckanon.policy import Dates, Flat, Intervals, MappingFile, MappingTable, Mask, QuasiIdentifier
-from duckanon.scratch import Scratch
+from duckanon.query.expressions import sql, text_of
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ import io
 from sqlglot import exp
 
 from duckanon import resources
+from duckanon.census.source import bind_source
 from duckanon.engine import Engine
 from duckanon.engine.names import folded
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, PolicyError
-from duckanon.expressions import column, sql, text_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.drift import Drift
 from duckanon.policy import Policy
-from duckanon.scratch import Scratch
-from duckanon.source import bind_source
+from duckanon.query.expressions import column, sql, text_of
 
 _EXAMPLES = 3
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from duckanon.census import Census
+from duckanon.census.counting import Census
 from duckanon.engine import Engine, Relation
 from duckanon.errors import DuckanonError, Message, ReleaseError, discreet, said_of
 from duckanon.hierarchy import Hierarchy

@@ -16,8 +16,8 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Engine, Relation
 from duckanon.engine.names import folded
-from duckanon.expressions import column, sql
 from duckanon.policy import MappingFile, MappingTable, Policy
+from duckanon.query.expressions import column, sql
 
 # Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
 _WHERE = {"Policy": ("folder", "file", "text", "ledger"), "Source": ("database",), "MappingFile": ("path",)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from duckanon.census import Census
+from duckanon.census.counting import Census
 from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import Rule, level_that_shows, lowest_level_nowhere_finer

@@ -15,7 +15,7 @@ from duckanon import resources
 from duckanon.engine import Engine, Relation
 from duckanon.engine.names import folded, quoted
 from duckanon.errors import EngineError
-from duckanon.expressions import DIALECT, all_of, column, literal, sql
+from duckanon.query.expressions import DIALECT, all_of, column, literal, sql
 
 SCHEMA = "duckanon"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
 from duckanon.local.clusters.rounds import Rounds
-from duckanon.measure import Measurer
 from duckanon.search import Seen
+from duckanon.search.measure import Measurer
 
 
 def alpha_l_diversification(measurer: Measurer, seen: Seen) -> Placement | None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from duckanon.census import Census
-from duckanon.expressions import DIALECT
+from duckanon.census.counting import Census
+from duckanon.census.values import ValueTable
 from duckanon.hierarchy import Hierarchy
-from duckanon.lattice import Lattice, Node
 from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
 from duckanon.local.clusters.rounds import Rounds
-from duckanon.measure import Measurer
 from duckanon.policy import Sensitive
+from duckanon.query.expressions import DIALECT
 from duckanon.search import Seen
-from duckanon.values import ValueTable
+from duckanon.search.lattice import Lattice, Node
+from duckanon.search.measure import Measurer
 
 _RUNGS = 24  # nodes at which seeds look for partners
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from duckanon.census import Census
-from duckanon.expressions import DIALECT
+from duckanon.census.counting import Census
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import labels_of_values
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import distances_from_raw
+from duckanon.query.expressions import DIALECT
 
 
 def distortion(census: Census, placement: Placement, beta: float) -> float:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.expressions import DIALECT
-from duckanon.scratch import Scratch
+from duckanon.engine.scratch import Scratch
+from duckanon.query.expressions import DIALECT
 
 
 class Tables:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
-from duckanon.expressions import sql
 from duckanon.models import ClassRule, Constraint
 from duckanon.policy import Sensitive
+from duckanon.query.expressions import sql
 
 
 def closeness_rules(wanted: Sensitive, numeric: bool) -> Iterator[ClassRule]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from duckanon.expressions import literal, sql
 from duckanon.models import ClassRule, Constraint, Windows
 from duckanon.policy import Sensitive
+from duckanon.query.expressions import literal, sql
 
 
 def diversity_rules(wanted: Sensitive) -> Iterator[ClassRule]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from duckanon.expressions import case_of, column, double, literal, sql
 from duckanon.models import ClassRule, Constraint
 from duckanon.policy import Sensitive
+from duckanon.query.expressions import case_of, column, double, literal, sql
 
 
 def level_rules(wanted: Sensitive) -> Iterator[ClassRule]:

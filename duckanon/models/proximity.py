@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from duckanon.expressions import TOLERANCE, double, sql
 from duckanon.models import ClassRule, Constraint, Windows
 from duckanon.policy import Sensitive
+from duckanon.query.expressions import TOLERANCE, double, sql
 
 
 def proximity_rules(wanted: Sensitive) -> Iterator[ClassRule]:

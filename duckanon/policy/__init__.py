@@ -1,222 +1,45 @@
 """What the user wants, checked and frozen."""
 
-from __future__ import annotations
+from duckanon.policy.schema import (
+    CsvOptions,
+    Dates,
+    FileOptions,
+    Flat,
+    HierarchySpec,
+    Intervals,
+    MappingFile,
+    MappingTable,
+    Mask,
+    Policy,
+    Proximity,
+    Pseudonyms,
+    QuasiIdentifier,
+    Recursive,
+    Release,
+    Search,
+    Sensitive,
+    Source,
+    ValueThresholds,
+)
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from decimal import Decimal
-from pathlib import Path
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Ranges of growing width, each nested in the next, counted from `origin`."""
-
-    widths: tuple[Decimal, ...]
-    origin: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True)
-class Mask:
-    """Text of which fewer and fewer leading characters are kept."""
-
-    kept: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Dates:
-    """Dates cut to growing calendar units."""
-
-    units: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MappingTable:
-    """A dimension table of the warehouse: one column per level."""
-
-    table: str
-    columns: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MappingFile:
-    """A CSV file: one column per level."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
-class Flat:
-    """No hierarchy given: the value itself, then the top."""
-
-
-HierarchySpec = Intervals | Mask | Dates | MappingTable | MappingFile | Flat
-
-
-@dataclass(frozen=True)
-class QuasiIdentifier:
-    column: str
-    hierarchy: HierarchySpec = Flat()
-    importance: float = 1.0
-
-
-@dataclass(frozen=True)
-class ValueThresholds:
-    """Thresholds of one sensitive value, over those of its column."""
-
-    alpha: float | None = None
-    alp: float | None = None
-    dif: float | None = None
-    l: int | None = None  # noqa: E741 - the papers' letter
-    sensitivity: float | None = None
-
-
-@dataclass(frozen=True)
-class Recursive:
-    c: float
-    l: int  # noqa: E741
-
-
-@dataclass(frozen=True)
-class Proximity:
-    epsilon: float
-    m: int
-
-
-@dataclass(frozen=True)
-class Sensitive:
-    """A sensitive column and its thresholds; None: not asked for."""
-
-    column: str
-    l: int | None = None  # noqa: E741
-    entropy_l: float | None = None
-    recursive: Recursive | None = None
-    t: float | None = None
-    alpha: float | None = None
-    alp: float | None = None
-    dif: float | None = None
-    proximity: Proximity | None = None
-    publish: str = "value"
-    levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    level_alpha: Mapping[int, float] = field(default_factory=dict)
-    level_l: int | None = None
-    level_weight: float | None = None
-    values: Mapping[str, ValueThresholds] = field(default_factory=dict)
-
-    @property
-    def level_of(self) -> dict[str, int]:
-        """The level of each value that has one, by the value's text form."""
-        return {text: level for level, texts in self.levels.items() for text in texts}
-
-    @property
-    def needs_levels(self) -> bool:
-        asked = self.level_l is not None or self.level_weight is not None or bool(self.level_alpha)
-        return asked or self.publish == "level"
-
-
-@dataclass(frozen=True)
-class CsvOptions:
-    """How a CSV source is written."""
-
-    delimiter: str | None = None  # None: the one that parts the first line into the most columns
-    header: bool = True  # the first line names the columns
-    quote: str = '"'
-    null: tuple[str, ...] = ("",)  # fields without quotes that are NULL
-    encoding: str = "utf-8"
-    types: Mapping[str, str] = field(default_factory=dict)  # by column; of the others rules decide
-    dateformat: str | None = None  # strptime's; None: ISO
-
-
-@dataclass(frozen=True)
-class Source:
-    """Exactly one of table, query, file; `database`: its path, if one is named."""
-
-    table: str | None = None
-    query: str | None = None
-    file: str | None = None
-    database: Path | None = None
-    csv: CsvOptions = CsvOptions()
-
-
-@dataclass(frozen=True)
-class Search:
-    method: str = "greedy"
-    loss: str = "ncp"
-    weighting: str = "importance"
-    time_limit: float | None = None  # seconds, for optimal
-    nodes: int | None = None  # nodes measured at most, for optimal
-    beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
-
-
-@dataclass(frozen=True)
-class FileOptions:
-    """How a Parquet or CSV release is written; None: as the engine does."""
-
-    partition_by: tuple[str, ...] = ()  # released columns: the release is then a folder
-    compression: str | None = None
-    row_group_size: int | None = None  # rows, Parquet
-    delimiter: str = ","  # CSV
-    header: bool = True
-    null: str = ""
-    escape_formulas: bool = False  # cells that a spreadsheet would run get an apostrophe
-
-
-@dataclass(frozen=True)
-class Release:
-    kind: str
-    to: str
-    options: FileOptions = FileOptions()
-    mode: str = "search"  # what the levels of the last release mean to the next: search | fixed | monotone
-    difference: str = "warn"  # what becomes of rows that two releases tell apart: ignore | warn | refuse
-
-
-@dataclass(frozen=True)
-class Pseudonyms:
-    """Columns released as keyed hashes; the key is in the environment, never in a file of ours."""
-
-    columns: tuple[str, ...]
-    key_env: str
-
-
-@dataclass(frozen=True)
-class Policy:
-    """One policy file. Immutable: a run cannot change what it was asked for."""
-
-    name: str
-    source: Source
-    k: int
-    suppression: Decimal | int
-    quasi_identifiers: tuple[QuasiIdentifier, ...]
-    sensitive: tuple[Sensitive, ...]
-    identifiers: tuple[str, ...]
-    keep: tuple[str, ...]
-    search: Search
-    release: Release
-    unmapped: str = "error"  # what becomes of a value that a hierarchy does not know: error | suppress | top
-    pseudonyms: Pseudonyms | None = None
-    drop: tuple[str, ...] = ()  # not released, and no name of anybody
-    entity: str | None = None  # the column that names the person of a row; None: every row is a person
-    ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
-    folder: Path = Path(".")
-    file: str | None = None
-    text: str = ""  # as it is written
-
-    @staticmethod
-    def load(path: str | Path) -> Policy:
-        """Read and check a policy file; raises PolicyError with every fault found."""
-        from duckanon.policy.load import load_policy
-
-        return load_policy(Path(path))
-
-    @staticmethod
-    def parse(text: str, folder: str | Path = ".") -> Policy:
-        """Read and check a policy from TOML text; paths in it are relative to `folder`."""
-        from duckanon.policy.load import parse_policy
-
-        return parse_policy(text, Path(folder), None)
-
-    def budget(self, rows: int) -> int:
-        """How many of `rows` may be suppressed. A share is taken exactly as written, then rounded down."""
-        if isinstance(self.suppression, int):
-            return min(self.suppression, rows)
-        return int(self.suppression * rows)
+__all__ = [
+    "CsvOptions",
+    "Dates",
+    "FileOptions",
+    "Flat",
+    "HierarchySpec",
+    "Intervals",
+    "MappingFile",
+    "MappingTable",
+    "Mask",
+    "Policy",
+    "Proximity",
+    "Pseudonyms",
+    "QuasiIdentifier",
+    "Recursive",
+    "Release",
+    "Search",
+    "Sensitive",
+    "Source",
+    "ValueThresholds",
+]

@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census import Census
-from duckanon.expressions import column, same, sql
+from duckanon.census.counting import Census
+from duckanon.census.source import BoundSource
 from duckanon.hierarchy import Hierarchy
-from duckanon.measure import Measurement, Measurer
+from duckanon.query.expressions import column, same, sql
+from duckanon.recoding.utility import utility_of
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, generalized_by_level, guarded_view
 from duckanon.result import named_levels
-from duckanon.source import BoundSource
-from duckanon.utility import utility_of
+from duckanon.search.measure import Measurement, Measurer
 
 
 class FullDomain:

@@ -7,20 +7,20 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from duckanon.census import Census
+from duckanon.census.counting import Census
+from duckanon.census.source import BoundSource
 from duckanon.errors import ReleaseError
-from duckanon.expressions import column, same, sql, text_of
-from duckanon.lattice import Node
-from duckanon.measure import Measurement, Measurer
 from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
+from duckanon.query.expressions import column, same, sql, text_of
 from duckanon.recoding import Found
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.release import Labels, labelled_cells, repeated_rows
 from duckanon.release.view import Keeper
 from duckanon.search import Step
-from duckanon.source import BoundSource
-from duckanon.survey import Survey
+from duckanon.search.lattice import Node
+from duckanon.search.measure import Measurement, Measurer
+from duckanon.search.survey import Survey
 
 _NO_VIEW = "--incremental: a view shows all rows at any time; there is nothing to add to"
 # Rows of the last release that are there still, and those of classes which do not hold with all their rows of now.

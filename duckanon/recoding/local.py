@@ -6,18 +6,18 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census import Census
-from duckanon.classes import judged_classes
-from duckanon.expressions import case_of, column, literal, same, sql
+from duckanon.census.counting import Census
+from duckanon.census.source import BoundSource
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
-from duckanon.measure import Measurer
+from duckanon.models.classes import judged_classes
+from duckanon.query.expressions import case_of, column, literal, same, sql
+from duckanon.recoding.utility import Lost, lost_utility
 from duckanon.release import Labels, Shown, released_rows
 from duckanon.release.view import Keeper, guarded_view, read_kept, shown_as_they_are
-from duckanon.source import BoundSource
-from duckanon.utility import Lost, lost_utility
+from duckanon.search.measure import Measurer
 
 
 class LocalRecoding:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census import Census
+from duckanon.census.counting import Census
+from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
 from duckanon.engine.names import folded
-from duckanon.expressions import column, literal, same, sql, text_of
+from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.relabel import is_top, relabelled
 from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
+from duckanon.query.expressions import column, literal, same, sql, text_of
 from duckanon.release.previous import Previous
-from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
 
 _OWN_LEVELS = (
     "classes at their own levels can be compared only at levels that all of them can be brought to; "

@@ -11,17 +11,17 @@ from urllib.parse import quote
 
 from sqlglot import exp
 
+from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
 from duckanon.engine.names import folded
+from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import is_dictionary
 from duckanon.errors import Fault, PolicyError, ReleaseError
-from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy, Release
+from duckanon.query.expressions import column, sql, text_of
 from duckanon.release.file import FileTarget, read_json, sidecar_of
 from duckanon.release.mark import made_by
 from duckanon.release.place import remove, to_disk
-from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
 
 _MARK_INSIDE = ".duckanon"  # in folders that earlier versions made: whose it is, and which files are its own
 _MOST_FOLDERS = 10_000

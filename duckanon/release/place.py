@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from duckanon.engine import Engine
+from duckanon.engine.lock import hold
 from duckanon.errors import EngineError, ReleaseError
-from duckanon.lock import hold
 from duckanon.policy import MappingFile, Policy
 
 

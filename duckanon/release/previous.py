@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Engine, Relation
 from duckanon.engine.names import folded
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, ReleaseError
-from duckanon.expressions import column, sql, text_of
 from duckanon.policy import Policy
+from duckanon.query.expressions import column, sql, text_of
 from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
-from duckanon.scratch import Scratch
-from duckanon.source import BoundSource, bind_source
 
 
 @dataclass(frozen=True)

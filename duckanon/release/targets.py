@@ -6,15 +6,15 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from duckanon.census.source import BoundSource
 from duckanon.engine import Engine, Relation
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
 from duckanon.release.file import FileTarget
 from duckanon.release.folder import FolderTarget
 from duckanon.release.mark import made_by, mark_of
 from duckanon.release.relation import RelationTarget
-from duckanon.scratch import Scratch
-from duckanon.source import BoundSource
 
 __all__ = ["FileTarget", "FolderTarget", "RelationTarget", "Target", "made_by", "mark_of", "open_target"]
 

@@ -10,18 +10,18 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from duckanon.census import Census, released_columns
-from duckanon.classes import Judged, class_rules, judged_classes
-from duckanon.expressions import all_of, any_of, column, literal, same, sql, text_of
+from duckanon.census.counting import Census, released_columns
+from duckanon.census.people import ROWS, counted_by
+from duckanon.census.pseudonyms import Pseudonym
+from duckanon.census.source import COLLATED, BoundSource
+from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.drift import shown_as_top
-from duckanon.lattice import Node
+from duckanon.models.classes import Judged, class_rules, judged_classes
 from duckanon.models.levels import levelled_rules
-from duckanon.people import ROWS, counted_by
 from duckanon.policy import Policy
-from duckanon.pseudonyms import Pseudonym
-from duckanon.source import COLLATED, BoundSource
-from duckanon.values import ValueTable, describe_values
+from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, text_of
+from duckanon.search.lattice import Node
 
 # Keeps a small table that the view needs (thing, its rows) and says how to name it.
 Keeper = Callable[[str, exp.Query], exp.Table]

@@ -1,61 +1,6 @@
 """Which node of the lattice to ask for next."""
 
-from __future__ import annotations
+from duckanon.search.found import FoundNode, Seen, Step
+from duckanon.search.methods import search
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
-from duckanon.lattice import Lattice, Node
-from duckanon.measure import Measurement, Measurer
-from duckanon.survey import Survey, Surveyed
-
-_LOOKS = 10_000_000  # cells times nodes that a walk may look at off its path, where the top proves nothing
-
-Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
-
-
-@dataclass(frozen=True)
-class Step:
-    """A node on the path of a search."""
-
-    node: Node
-    failing_rows: int
-    holds: bool
-
-
-@dataclass(frozen=True)
-class FoundNode:
-    """How a search went and what it found; without an answer `top` says what does not hold at the top node."""
-
-    path: tuple[Step, ...]
-    bottom: Surveyed
-    answer: Measurement | None
-    top: Measurement | None = None
-    effort: dict[str, Any] | None = None
-
-
-def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: str | None = None) -> FoundNode:
-    """Search the lattice by a method, the policy's unless another is named, nowhere below `floor`."""
-    from duckanon.search.datafly import most_values
-    from duckanon.search.effort import SearchLimits
-    from duckanon.search.greedy import least_loss
-    from duckanon.search.monotone import top_is_best
-    from duckanon.search.optimal import find_optimal, search_on
-    from duckanon.search.walk import walk
-
-    wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
-    lattice = Lattice(tuple(h.height for h in hierarchies), floor)
-    survey = Survey(measurer)
-    method = method or wanted.method
-    if method == "optimal":
-        return find_optimal(lattice, survey, seen)
-    if method == "datafly":
-        choose = most_values(lattice, hierarchies)
-    else:
-        choose = least_loss(lattice, hierarchies, wanted.weighting)
-    walked = walk(lattice, survey, choose, seen)
-    if walked.answer or top_is_best(measurer):
-        return walked
-    limits = SearchLimits(wanted.time_limit, wanted.nodes)
-    return search_on(walked, lattice, survey, limits.at_most(survey.affordable(_LOOKS)), seen)
+__all__ = ["FoundNode", "Seen", "Step", "search"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.lattice import Lattice, Node
+from duckanon.search.lattice import Lattice, Node
 from duckanon.search.walk import Choice
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.lattice import Lattice, Node
+from duckanon.search.lattice import Lattice, Node
 from duckanon.search.walk import Choice
 
 _TIE = 1e-9  # relative

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duckanon.measure import Measurer
-from duckanon.people import ROWS
+from duckanon.census.people import ROWS
+from duckanon.search.measure import Measurer
 
 # Rules that merging classes may break, even with nothing suppressed. (It may raise DIF, too, but not at the top.)
 _NEVER_MONOTONE = ("proximity",)

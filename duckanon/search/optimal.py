@@ -11,14 +11,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from duckanon.lattice import Lattice, Node, nowhere_above
-from duckanon.objective import TIE, Objective, objective
 from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.effort import Effort, SearchLimits
 from duckanon.search.greedy import least_loss
+from duckanon.search.lattice import Lattice, Node, nowhere_above
 from duckanon.search.monotone import is_monotone, top_is_best
+from duckanon.search.objective import TIE, Objective, objective
+from duckanon.search.survey import Survey, Surveyed
 from duckanon.search.walk import walk
-from duckanon.survey import Survey, Surveyed
 
 _BATCH = 24  # nodes per statement
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from duckanon.lattice import Lattice, Node
 from duckanon.search import FoundNode, Seen, Step
-from duckanon.survey import Survey, Surveyed
+from duckanon.search.lattice import Lattice, Node
+from duckanon.search.survey import Survey, Surveyed
 
 # Chooses, of the attributes that can still be generalized, the one to generalize by one level.
 Choice = Callable[[Node], int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.expressions import literal, sql
+from duckanon.query.expressions import literal, sql
 
 _FARTHEST = 2_000_000_000  # days from 1970: near the ends of the calendar a week or an interval may begin outside of it
 WIDEST = 100_000_000  # days of an interval: one around such a date is still in the calendar

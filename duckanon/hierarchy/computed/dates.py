@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from duckanon.expressions import literal, sql
 from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, no_day
 from duckanon.policy.hierarchy import NESTS_IN
+from duckanon.query.expressions import literal, sql
 
 
 @dataclass(frozen=True)

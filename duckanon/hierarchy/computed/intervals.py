@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.expressions import double, literal, sql
 from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, no_day
+from duckanon.query.expressions import double, literal, sql
 
 _LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
 

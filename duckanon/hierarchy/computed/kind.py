@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from duckanon.expressions import column
+from duckanon.query.expressions import column
 
 VALUE = column("value")
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from duckanon.expressions import literal, sql, text_of
+from duckanon.query.expressions import literal, sql, text_of
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from duckanon.classes import judged_classes
-from duckanon.expressions import DIALECT
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.computed import IntervalsKind
 from duckanon.hierarchy.labels import label_numbers
-from duckanon.lattice import Lattice, Node
 from duckanon.local.tables import Tables
-from duckanon.measure import Measurer
+from duckanon.models.classes import judged_classes
+from duckanon.query.expressions import DIALECT
+from duckanon.search.lattice import Lattice, Node
+from duckanon.search.measure import Measurer
 
 # Costs are whole numbers, so that sums are equal whatever order they were added in.
 UNIT = 1_000_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duckanon.expressions import DIALECT, TOLERANCE
 from duckanon.local.climb.settlement import Settlement
+from duckanon.query.expressions import DIALECT, TOLERANCE
 
 _PART = 8  # of the classes above a value's average, one in this many rises at a time
 

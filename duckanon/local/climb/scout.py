@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from duckanon.lattice import Node
 from duckanon.local.climb.ground import Ground
+from duckanon.search.lattice import Node
 
 _SEEDS = 4096
 _PAIRS = 1_000_000  # pairs compared at most, as long as enough tuples can be asked

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.lattice import Node
 from duckanon.local.climb.ground import Ground
+from duckanon.search.lattice import Node
 
 PAIRS = 2_000_000  # movers times classes that one statement may compare
 _FEWEST = 64  # movers that are compared at a time however many classes there are

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from duckanon.expressions import TOLERANCE
 from duckanon.local import Placement
 from duckanon.local.clusters import Clusters, Standing
 from duckanon.local.clusters.neighbours import ALL_PAIRS, Neighbours
+from duckanon.query.expressions import TOLERANCE
 from duckanon.search import Seen
 
 _NEAREST = 16  # partners looked at in an ordinary round

@@ -1,0 +1,176 @@
+"""Measures the source, or a release that exists, against a policy. Writes nothing."""
+
+from __future__ import annotations
+
+import time
+
+from sqlglot import exp
+
+from duckanon.audit import Audit, People
+from duckanon.audit.people import people_of
+from duckanon.audit.release import audit_release
+from duckanon.census.counting import Census, released_value, take_census
+from duckanon.census.people import people_told
+from duckanon.census.source import BoundSource, bind_source, plain
+from duckanon.engine import Engine, Relation
+from duckanon.engine.scratch import Scratch
+from duckanon.errors import ReleaseError
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.labels import label_list
+from duckanon.policy import Policy
+from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.recoding.utility import Lost, lost_utility
+from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
+from duckanon.result import Result, named_levels
+from duckanon.search.lattice import Node
+
+
+def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
+    """Does the source hold the policy as it is, or, with `release`, does the existing release?"""
+    scratch = Scratch(engine)
+    start = time.perf_counter()
+    try:
+        source = bind_source(policy, scratch)
+        census = take_census(policy, source, scratch)
+        if release:
+            relation = existing_release(policy, source, scratch)
+            must_have_its_columns(policy, relation, source, engine)
+            census = _as_shown(census, relation)
+            node = _levels(census, relation, said_levels(policy, engine))
+            people = _people_of_release(census, node, source, relation, scratch)
+        else:
+            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
+            qi = [h.column.name for h in census.hierarchies]
+            people = People(relation, qi, scratch, source.entity.name) if source.entity else None
+        audited = audit_release(policy, relation, census, people, scratch)
+        utility = _utility(policy, census, node, audited, relation, scratch)
+        # In the source itself everybody may be alone: that is why it is anonymized.
+        linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
+    finally:
+        scratch.clear()
+    return Result(
+        status="holds" if audited.holds else "violated",
+        name=policy.name,
+        method=policy.search.method,
+        levels=named_levels(census.hierarchies, node) if node is not None else None,
+        heights={h.column.name: h.height for h in census.hierarchies},
+        rows={"source": census.rows, "released": audited.rows, "suppressed": max(0, census.rows - audited.rows)},
+        people=people_told(census.people, audited.people),
+        classes=audited.classes,
+        constraints=audited.findings,
+        privacy=audited.told,
+        utility=utility,
+        seconds={"check": round(time.perf_counter() - start, 4)},
+        warnings=census.warnings + linked + _outgrown(census, audited),
+    )
+
+
+def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
+    """A word on a release that the source has fallen behind."""
+    if audited.rows <= census.rows:
+        return ()
+    return (f"the release has {audited.rows:,} rows, the source only {census.rows:,}; it was made of others",)
+
+
+def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
+    """The source with its sensitive columns as a release would show them, and whose its rows are."""
+    values = {c.name: plain(c) for _, c in source.quasi_identifiers} | {c.name: plain(c) for c in source.keep}
+    values |= {c.name: released_value(wanted, plain(c)) for wanted, c in source.sensitive}
+    values |= {source.entity.name: plain(source.entity)} if source.entity else {}
+    shown = [value.as_(name, quoted=True) for name, value in values.items()]
+    view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
+    return Relation((view.name,), "view")
+
+
+def _people_of_release(
+    census: Census, node: Node | None, source: BoundSource, relation: Relation, scratch: Scratch
+) -> People | None:
+    if source.entity is None:
+        return None
+    if node is None:
+        raise ReleaseError("release.to: the release is of no single level, so nobody can tell whose its rows are")
+    return people_of(census, node, source, relation, scratch)
+
+
+def _as_shown(census: Census, relation: Relation) -> Census:
+    """With as many stars for a whole value as the release has: those of the rows that it does not show are unknown."""
+    longest: dict[int, int | None] = {}
+    for h in census.hierarchies:
+        if h.tells_length:
+            text = text_of(column(h.column.name))
+            query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(relation.table)
+            ((stars,),) = census.engine.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
+            longest |= {h.index: stars} if stars else {}
+    return census.with_lengths(longest)
+
+
+def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:
+    """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
+    None: it is of no single level."""
+    levels = [_level(census.engine, h, relation, said.get(h.column.name)) for h in census.hierarchies]
+    return None if None in levels else tuple(level for level in levels if level is not None)
+
+
+def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
+    released = text_of(column(hierarchy.column.name)).as_("label")
+    labels = exp.select(released).distinct().from_(relation.table).subquery("r")
+    levels = range(hierarchy.height + 1)
+    for level in sorted(levels, key=lambda level: level != said):
+        if level == hierarchy.height:
+            known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
+        else:
+            name = "value" if level == 0 else f"label_{level}"
+            known = exp.select(text_of(column(name)).as_("label")).distinct().from_(hierarchy.mapping)
+        strange = (
+            exp.select("COUNT(*)")
+            .from_(labels.copy())
+            .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
+            .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
+        )
+        ((count,),) = engine.fetch(strange)
+        if count == 0:
+            return level
+    return None
+
+
+def _utility(
+    policy: Policy, census: Census, node: Node | None, audited: Audit, relation: Relation, scratch: Scratch
+) -> dict[str, object] | None:
+    """What the release has lost, from the classes that it shows; None when it shows what is no label."""
+    qi = [column(h.column.name) for h in census.hierarchies]
+    classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
+    shown = scratch.table("shown_classes", classes, "the classes of the release")
+    ((squares,),) = scratch.engine.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
+    lost = [
+        _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies
+    ]
+    rows = min(audited.rows, census.rows)
+    known = [part for part in lost if part is not None]
+    if len(known) < len(lost):
+        return None
+    return lost_utility(policy, census, known, rows, audited.classes, int(squares)).as_json()
+
+
+def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Table) -> Lost | None:
+    """What a column has lost by its labels: those of one level or, for local recoding, the lowest that each is of."""
+    listed = exp.select("*").from_(label_list(hierarchy).subquery("l"))
+    if level is not None:
+        listed = listed.where(sql("level = :level", level=literal(level)))
+    first = sql("ROW_NUMBER() OVER (PARTITION BY label ORDER BY level)")
+    ranked = exp.select("*", first.as_("nth")).from_(listed.subquery("listed"))
+    lowest = exp.select("label", "level", "ncp", "loss").from_(ranked.subquery("ranked")).where("nth = 1")
+    label = text_of(column(hierarchy.column.name))
+    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label.copy())
+    query = exp.select(
+        sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"),
+        *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),
+    )
+    query = query.from_(counts.subquery("c")).join(lowest.subquery("m"), on=sql("c.label = m.label"), join_type="left")
+    ((strange, levels, ncp, loss),) = census.engine.fetch(query)
+    if strange:
+        return None
+    if level is not None:
+        # The loss of one node is that of its levels over all source rows; NULL is generalized with the others.
+        ((rows,),) = census.engine.fetch(exp.select(sql("COALESCE(SUM(x_), 0)")).from_(shown))
+        return Lost(float(rows) * level / hierarchy.height, float(ncp), hierarchy.levels[level].loss)
+    return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))

@@ -1,0 +1,98 @@
+"""Who is counted: rows or, where the policy names an entity, the people that the rows are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.census.pseudonyms import Pseudonym
+from duckanon.census.source import BoundSource
+from duckanon.engine import Engine
+from duckanon.errors import Fault, PolicyError
+from duckanon.policy import Policy
+from duckanon.query.expressions import column, literal, sql
+
+# Whether an identifier repeats is asked of so many rows: in a table of visits the same person soon comes again.
+_MOST_ASKED = 1_000_000
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How a group of cells is counted."""
+
+    number: str  # SQL
+    size: str  # the column of a class that k bounds
+    columns: tuple[str, ...]  # of a cell, beside its rows n
+
+
+ROWS = Counted("CAST(SUM(n) AS DOUBLE)", "x", ())
+# People are not additive: one who is in two cells counts once. Who is in one cell only is in its number p; who is in
+# several has an e there, which is NULL otherwise.
+PEOPLE = Counted("CAST(SUM(p) + COUNT(DISTINCT e) AS DOUBLE)", "people", ("e", "p"))
+
+
+def counted_by(policy: Policy) -> Counted:
+    return ROWS if policy.entity is None else PEOPLE
+
+
+def people_told(source: int | None, released: int | None) -> dict[str, int | None] | None:
+    """How many there are, for a result; None where rows are counted."""
+    return None if source is None else {"source": source, "released": released}
+
+
+def gathered(cells: exp.Query, names: list[str]) -> exp.Query:
+    """Cells that tell every person apart (names, e, n), with those who are in one cell only gathered into its p."""
+    several = exp.select("e", sql("ROW_NUMBER() OVER ()").as_("id")).from_("cells").group_by("e").having("COUNT(*) > 1")
+    keys = [column(name, "c") for name in names]
+    alone = sql("CAST(COUNT(CASE WHEN s.id IS NULL THEN 1 END) AS BIGINT)").as_("p")
+    query = exp.select(*keys, column("id", "s").as_("e"), alone, sql("CAST(SUM(c.n) AS BIGINT)").as_("n"))
+    query = query.from_("cells AS c").join("several AS s", on=sql("c.e = s.e"), join_type="left")
+    return query.group_by(*keys, column("id", "s")).with_("cells", as_=cells).with_("several", as_=several)
+
+
+def must_name_everybody(policy: Policy, tuples: exp.Table, engine: Engine) -> None:
+    """Rows of nobody: whether they are of one person or of many, no number could be trusted."""
+    nobody = exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples).where(sql("e IS NULL"))
+    ((rows,),) = engine.fetch(nobody)
+    if rows:
+        what = f"'{policy.entity}' is NULL in {rows:,} rows: nobody knows whose they are"
+        raise PolicyError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
+
+
+def linked_by_pseudonym(source: BoundSource, census: exp.Table, codes: list[str], engine: Engine) -> Iterator[str]:
+    """A pseudonym of the entity holds the rows of a person together, whatever classes they are in."""
+    shown = [kept.name for kept in source.keep if isinstance(kept, Pseudonym)]
+    if source.entity is None or source.entity.name not in shown:
+        return
+    tuples = exp.select("e", *map(column, codes)).distinct().from_(census).subquery("t")
+    people = exp.select("e").from_(tuples).group_by("e").having("COUNT(*) > 1")
+    ((several,),) = engine.fetch(exp.select("COUNT(*)").from_(people.subquery("p")))
+    if several:
+        yield (
+            f"columns.pseudonyms: {source.entity.name}: {several:,} people have rows with different quasi-identifiers; "
+            "their pseudonym links these rows, and together they may tell who it is"
+        )
+
+
+def repeated_identifiers(source: BoundSource, engine: Engine) -> Iterator[str]:
+    """A word on identifiers that are in several rows, in a policy that takes every row for a person."""
+    if source.entity is not None or not source.identifiers:
+        return
+    names = [column(c.name).as_(f"i{place}") for place, c in enumerate(source.identifiers)]
+    asked = exp.select(*names).from_(source.table).limit(literal(_MOST_ASKED))
+    repeats = [sql(f"COUNT(i{place}) - COUNT(DISTINCT i{place})") for place in range(len(names))]
+    (found,) = engine.fetch(exp.select(*repeats).from_(asked.subquery("asked")), "do identifiers repeat?")
+    repeating = [c.name for c, rows in zip(source.identifiers, found, strict=True) if rows]
+    if not repeating:
+        return
+    (one, *others), listed = repeating, ", ".join(repeating)
+    repeat = f"{listed} repeat" if others else f"{one} repeats"
+    named = f'it names people, set privacy.entity = "{one}"'
+    if others:
+        named = "one of them names people, set privacy.entity to it"
+    yield (
+        f"columns: {repeat}: a person may have several rows, and every row is counted as a person; if {named}; "
+        "what names nobody goes under columns.drop"
+    )

@@ -1,0 +1,221 @@
+"""The table of people, wherever it lies, with the role of each of its columns."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.census.pseudonyms import Pseudonym
+from duckanon.engine import Column, Engine, Reading, Relation
+from duckanon.engine.names import folded, quoted
+from duckanon.engine.scratch import Scratch
+from duckanon.errors import Fault, PolicyError
+from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
+from duckanon.query.expressions import any_of, column, sql
+
+# -0.0 equals 0.0, and a moment is written in the time zone of who asks: neither could have one pseudonym.
+_BY_TIME_ZONE = ("TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
+_NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", *_BY_TIME_ZONE)
+_FIXED_ARRAY = re.compile(r"\[\d+\]")
+_ENUM = re.compile(r"\bENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
+# Two texts that are equal only under a collation, which the column's own type lends to the literal.
+COLLATED = tuple(
+    f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
+    for one, other in (("'a'", "'A'"), ("'e'", "'é'"), ("CHR(233)", "'e' || CHR(769)"))
+)
+
+
+@dataclass(frozen=True)
+class BoundSource:
+    """The source as a relation that queries can name, its columns spelled as the catalog spells them."""
+
+    relation: Relation
+    quasi_identifiers: tuple[tuple[QuasiIdentifier, Column], ...]
+    sensitive: tuple[tuple[Sensitive, Column], ...]
+    keep: tuple[Column, ...]  # as they are, then pseudonyms
+    identifiers: tuple[Column, ...]  # what names a person: never released, or as pseudonyms
+    entity: Column | None  # whose values are the people that are counted; None: rows are
+    released: tuple[str, ...]  # the columns of a release, in the source's order
+
+    @property
+    def table(self) -> exp.Table:
+        return self.relation.table
+
+
+def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> BoundSource:
+    """Find the source and check that every column has a role and every role a column. `key`: of the pseudonyms, where
+    some are to be made."""
+    relation = define_source(policy, scratch)
+    columns = scratch.engine.columns(relation.table)
+    by_name = {folded(c.name): c for c in columns}
+    roles = {
+        "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
+        "sensitive": [s.column for s in policy.sensitive],
+        "columns.identifiers": list(policy.identifiers),
+        "columns.drop": list(policy.drop),
+        "columns.keep": list(policy.keep),
+        "columns.pseudonyms": list(_pseudonyms(policy)),
+        "privacy.entity": [policy.entity] if policy.entity is not None else [],
+    }
+    faults = [
+        Fault(f"{role}: {name}", "there is no such column in the source", _nearest(name, columns))
+        for role, names in roles.items()
+        for name in names
+        if folded(name) not in by_name
+    ]
+    named = {folded(name) for names in roles.values() for name in names}
+    faults += [
+        Fault(
+            c.name, "is a column of the source without a role", "list it under identifiers, drop, keep or another role"
+        )
+        for c in columns
+        if folded(c.name) not in named
+    ]
+    if faults:
+        raise PolicyError(faults, policy.file)
+    hashed = {folded(name) for name in _pseudonyms(policy)}
+    dropped = {folded(name) for name in policy.drop}
+    hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed | dropped
+    entity = by_name[folded(policy.entity)] if policy.entity is not None else None
+    compared = [c for c in columns if folded(c.name) not in hidden or c is entity]
+    _comparable(policy, compared, relation, scratch.engine)
+    return BoundSource(
+        relation,
+        tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers),
+        tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
+        (
+            *(by_name[folded(name)] for name in policy.keep),
+            *(Pseudonym(by_name[folded(name)].name, "VARCHAR", key) for name in _pseudonyms(policy)),
+        ),
+        tuple(c for c in columns if folded(c.name) in (hidden | hashed) - dropped),
+        entity,
+        tuple(c.name for c in columns if folded(c.name) not in hidden),
+    )
+
+
+def plain(c: Column, table: str | None = None) -> exp.Expr:
+    """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter. An ENUM
+    is a text: its type would list values that no released row has."""
+    value = column(c.name, table)
+    if released_type(c) != c.type:
+        return exp.cast(value, released_type(c), dialect="duckdb")
+    return sql(":value + 0", value=value) if c.type in ("DOUBLE", "FLOAT") else value
+
+
+def released_type(c: Column) -> str:
+    return _ENUM.sub("VARCHAR", c.type)
+
+
+def _comparable(policy: Policy, columns: list[Column], relation: Relation, engine: Engine) -> None:
+    """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
+    hashed = {folded(name) for name in _pseudonyms(policy)}
+    generalized = {folded(q.column) for q in policy.quasi_identifiers}
+    single = generalized | {folded(s.column) for s in policy.sensitive}
+    single |= {folded(policy.entity)} if policy.entity is not None else set()
+    faults = []
+    for c in columns:
+        if _FIXED_ARRAY.search(c.type) or c.type.startswith(("INTERVAL", "UNION", "MAP")):
+            faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", "cast it in source.query"))
+        elif folded(c.name) in single | hashed and (c.type.endswith("[]") or c.type.startswith("STRUCT")):
+            faults.append(Fault(c.name, f"is of type {c.type}, not a single value", "cast it in source.query"))
+        elif folded(c.name) in hashed and c.type in _NO_TEXT_OF_ITS_OWN:
+            what = f"is of type {c.type}, whose text can change while the value does not"
+            faults.append(Fault(c.name, what, "cast it in source.query, to BIGINT or VARCHAR"))
+        elif policy.release.kind == "view" and folded(c.name) in generalized and c.type in _BY_TIME_ZONE:
+            # Who reads it in one time zone after the other sees in which hours of a month, say, somebody was born.
+            what = f"is of type {c.type}: the readers of a view choose the time zone of its labels"
+            faults.append(Fault(c.name, what, "cast it in source.query: column AT TIME ZONE 'UTC'"))
+    # A file has no collations, and asking it means to guess its format once more.
+    texts = [c for c in columns if c.type == "VARCHAR" and policy.source.file is None]
+    if texts and not faults:
+        probes = [
+            any_of(sql(probe, text=column(c.name)) for probe in COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
+        ]
+        found = engine.fetch(exp.select(*probes).from_(relation.table).limit(1))
+        remedy = "take the collation off in source.query: decode(encode(column))"
+        what = "has a collation, by which texts that look different are equal"
+        faults += [Fault(c.name, what, remedy) for row in found for c, hit in zip(texts, row, strict=True) if hit]
+    if faults:
+        raise PolicyError(faults, policy.file)
+
+
+def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None = None) -> Relation:
+    """The relation that holds the source rows; a query or file becomes a view, temporary unless
+    `persistent` names it."""
+    engine, source = scratch.engine, policy.source
+    if source.table is not None:
+        relation = engine.find(source.table)
+        if relation is None:
+            what = f"there is no table or view '{source.table}' in {engine.location}"
+            raise PolicyError([Fault("source.table", what, engine.nearest(source.table))], policy.file)
+        return relation
+    rows = scratch.adopt("TABLE", "source_rows") if source.file is not None and persistent is None else None
+    name = persistent if persistent is not None else scratch.adopt("VIEW", "source")
+    if source.query is not None:
+        engine.define_query(name, source.query, temporary=persistent is None)
+    else:
+        assert source.file is not None
+        misfits = engine.define_file(name, source.file, reading_of(policy), rows)
+        _must_be_written_so(policy, misfits, engine.columns(name))
+    return Relation(tuple(part.name for part in name.parts), "view")
+
+
+def reading_of(policy: Policy) -> Reading:
+    """Which columns of a file a rule of the policy interprets. What it does not, a CSV file gives as it is written."""
+    kinds = [(q.column, q.hierarchy) for q in policy.quasi_identifiers]
+    listed = [column for column, hierarchy in kinds if isinstance(hierarchy, (Mask, MappingFile, MappingTable))]
+    ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, Intervals)]
+    dated = [column for column, hierarchy in kinds if isinstance(hierarchy, Dates)]
+    measured = [s.column for s in policy.sensitive if s.t is not None or s.proximity is not None]
+    return Reading(
+        texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
+        numbers=(*ranged, *measured),
+        dates=(*ranged, *dated),
+        csv=policy.source.csv,
+    )
+
+
+def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[Column]) -> None:
+    """The columns of a CSV file are written as the rules need them, or it is said how many fields are not."""
+    fields = {folded(name): f"{count:,} field{'s' if count > 1 else ''}" for name, count in misfits.items()}
+    known = {folded(c.name) for c in columns}
+    remedy = "clean the file, or list what stands for no value under source.csv.null"
+    faults = [
+        Fault(f"source.csv.types: {name}", "there is no such column in the source", _nearest(name, columns))
+        for name in policy.source.csv.types
+        if folded(name) not in known
+    ]
+    typed = {folded(name): type_ for name, type_ in policy.source.csv.types.items()}
+    faults += [
+        Fault(f"source.csv.types.{name}", f"{fields[folded(name)]} of the column cannot be read as {type_}", remedy)
+        for name, type_ in policy.source.csv.types.items()
+        if folded(name) in fields
+    ]
+    dateformat = policy.source.csv.dateformat
+    for q in policy.quasi_identifiers:
+        if folded(q.column) not in fields or folded(q.column) in typed:
+            continue
+        where, said = f"quasi_identifiers.{q.column}.hierarchy", f"in {fields[folded(q.column)]} of the file"
+        if isinstance(q.hierarchy, Intervals):
+            faults.append(Fault(where, f"intervals need numbers or dates, and there is something else {said}", remedy))
+        elif isinstance(q.hierarchy, Dates) and dateformat is not None:
+            faults.append(Fault(where, f"there is no date as source.csv.dateformat says {said}", remedy))
+    for s in policy.sensitive:
+        if s.proximity is not None and folded(s.column) in fields and folded(s.column) not in typed:
+            said = f"needs numbers, and there is something else in {fields[folded(s.column)]} of the file"
+            faults.append(Fault(f"sensitive.{s.column}.proximity", said, remedy))
+    if faults:
+        raise PolicyError(faults, policy.file)
+
+
+def _pseudonyms(policy: Policy) -> tuple[str, ...]:
+    return policy.pseudonyms.columns if policy.pseudonyms else ()
+
+
+def _nearest(name: str, columns: list[Column]) -> str:
+    near = difflib.get_close_matches(folded(name), [folded(c.name) for c in columns], n=1)
+    spelled = {folded(c.name): c.name for c in columns}
+    return f"did you mean {quoted(spelled[near[0]])}?" if near else f"it has {', '.join(c.name for c in columns[:20])}"

@@ -1,0 +1,149 @@
+"""The distinct values of a sensitive column: their codes, shares and levels, and which of them the policy names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.engine import Column, Engine
+from duckanon.engine.scratch import Scratch
+from duckanon.errors import Fault, PolicyError
+from duckanon.policy import Sensitive
+from duckanon.query.expressions import case_of, column, literal, sql, text_of
+
+# Stands for "no level": policies number their levels from 0.
+NO_LEVEL = -1
+
+
+@dataclass(frozen=True)
+class ValueTable:
+    """Table columns: value, code, rows (or people), named, level, number, and the source's distribution for t."""
+
+    index: int
+    wanted: Sensitive
+    column: Column
+    table: exp.Table
+    distinct: int  # non-NULL values
+    numeric: bool
+    warnings: tuple[str, ...]
+
+
+def value_table(
+    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, people: bool, scratch: Scratch
+) -> ValueTable:
+    """From the counted source, whose rows or `people` are what the values' shares are of."""
+    engine = scratch.engine
+    where = f"sensitive.{wanted.column}"
+    # A published level is a number, too.
+    numeric = wanted.publish == "level" or engine.is_number(source_column)
+    if wanted.proximity and not numeric:
+        fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
+        raise PolicyError([fault])
+    value = column(f"s{index}")
+    counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(counted)
+    counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
+    table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
+    ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
+    if distinct == 0:
+        remedy = "list it under columns.drop to leave it out"
+        raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
+    if wanted.needs_levels and unlevelled:
+        what = f"{unlevelled} of the {distinct} values of the data have no level"
+        if wanted.publish == "level":
+            what = "some values of the data have no level"
+        raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
+    found = list(_mentioned(wanted, table, engine)) if wanted.publish == "value" else []
+    warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
+    return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
+
+
+def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.Query:
+    """All that the models ask about a value, from its count: one row per value of `counts` (value, rows).
+
+    With Q_i the share of the values up to the i-th: cumulated = Q_i, prefix = Σ_{j<i} Q_j.
+    """
+    text = text_of(column("value"))
+    named = {value: literal(place) for place, value in enumerate(wanted.values, start=1)}
+    shares = exp.select(
+        "value",
+        "rows",
+        sql("CAST(ROW_NUMBER() OVER (ORDER BY value) AS INTEGER)").as_("code"),
+        case_of(text, named, literal(0)).as_("named"),
+        level_of(wanted).as_("level"),
+        (sql("CAST(value AS DOUBLE)") if numeric else exp.cast(exp.null(), "DOUBLE")).as_("number"),
+        sql("CAST(rows AS DOUBLE) / CAST(SUM(rows) OVER () AS DOUBLE)").as_("share"),
+        sql("COUNT(*) OVER ()").as_("values_"),
+    ).from_(counts.subquery("counts"))
+    cumulated = exp.select("*", sql("SUM(share) OVER (ORDER BY code)").as_("cumulated"))
+    cumulated = cumulated.from_(shares.subquery("shares"))
+    prefix = sql("COALESCE(SUM(cumulated) OVER (ORDER BY code ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)")
+    whole = sql("SUM(cumulated) OVER ()")
+    return exp.select("*", prefix.as_("prefix"), whole.as_("whole")).from_(cumulated.subquery("c"))
+
+
+def level_of(wanted: Sensitive) -> exp.Expr:
+    if wanted.publish == "level":
+        return sql("CASE WHEN value = :none THEN NULL ELSE CAST(value AS INTEGER) END", none=literal(NO_LEVEL))
+    levels = {text: literal(level) for text, level in wanted.level_of.items()}
+    return case_of(text_of(column("value")), levels, exp.cast(exp.null(), "INTEGER"))
+
+
+@dataclass(frozen=True)
+class _Mentioned:
+    """A value that the policy names, and what the data has of it."""
+
+    where: str
+    value: str
+    present: bool
+    alike: int  # values that look like it and that the policy does not name there
+    rows: int  # of these
+
+    def warnings(self, who: str) -> Iterator[str]:
+        """Never a value as the data spells it: the policy does not name that one."""
+        others = "1 other value" if self.alike == 1 else f"{self.alike} other values"
+        looks = f"{others} ({self.rows:,} {who}) look{'s' if self.alike == 1 else ''} like it"
+        if not self.present:
+            meant = f", but {looks}: spell it as the data does" if self.alike else ""
+            yield f"{self.where}: the data has no value '{self.value}'{meant}"
+        elif self.alike:
+            yield f"{self.where}: {looks}, but for case, spaces or signs that nobody sees, without its thresholds"
+
+
+def _mentioned(wanted: Sensitive, table: exp.Table, engine: Engine) -> Iterator[_Mentioned]:
+    """What the policy names under `values` and `levels`: it may be misspelled, or the data spell it in several ways."""
+    for value, (present, alike, rows) in _spellings(list(wanted.values), table, engine).items():
+        yield _Mentioned(f"sensitive.{wanted.column}.values.{value}", value, bool(present), alike, rows)
+    for value, (present, alike, rows) in _spellings(list(wanted.level_of), table, engine).items():
+        if not present:  # what has no level where one is needed is an error
+            where = f"sensitive.{wanted.column}.levels.{wanted.level_of[value]}"
+            yield _Mentioned(where, value, False, alike, rows)
+
+
+def _spellings(named: list[str], table: exp.Table, engine: Engine) -> dict[str, tuple[int, int, int]]:
+    """Of each text, how often it is a value of the table, how many others look like it, and the rows of these."""
+    if not named:
+        return {}
+    texts = exp.values([(literal(text),) for text in named], alias="m", columns=["named"])
+    spelled, found = column("named", "m"), column("text", "t")
+    other = exp.not_(found.isin(*map(literal, named)))
+    query = exp.select(
+        spelled,
+        sql("COUNT(CASE WHEN :found = :spelled THEN 1 END)", found=found, spelled=spelled),
+        sql("COUNT(CASE WHEN :other THEN 1 END)", other=other),
+        sql("CAST(COALESCE(SUM(CASE WHEN :other THEN t.rows END), 0) AS BIGINT)", other=other),
+    )
+    text = text_of(column("value"))
+    values = exp.select(text.as_("text"), _look(text).as_("look"), "rows").from_(table).subquery("t")
+    query = query.from_(texts).join(values, on=sql("t.look = :look", look=_look(spelled)), join_type="left")
+    counts = {row[0]: row[1:] for row in engine.fetch(query.group_by(spelled), "what looks like the named values")}
+    return {text: counts[text] for text in named}
+
+
+def _look(text: exp.Expr) -> exp.Expr:
+    """A text without what the eye does not tell: case, kinds and numbers of spaces, signs of no width, and whether an
+    accent is a sign of its own."""
+    seen = sql("REGEXP_REPLACE(NFC_NORMALIZE(:text), :hidden, '', 'g')", text=text, hidden=literal(r"\p{Cf}"))
+    spaced = sql("REGEXP_REPLACE(:seen, :spaces, ' ', 'g')", seen=seen, spaces=literal(r"[\s\p{Z}]+"))
+    return sql("NFC_NORMALIZE(LOWER(TRIM(:spaced)))", spaced=spaced)

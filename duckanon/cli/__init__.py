@@ -1,0 +1,1 @@
+"""Everything that a terminal needs, and nothing that a library user does."""

@@ -1,0 +1,211 @@
+"""What each command does: loads the policy, opens the database, says the result."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from duckanon.errors import Fault, PolicyError
+from duckanon.policy import Policy
+
+if TYPE_CHECKING:
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.result import Result
+
+GOOD, FAILS, WRONG = 0, 1, 2
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """Print. A reader that has gone, or a full disk behind the pipe, does not change the outcome."""
+    stream = stream or sys.stdout
+    try:
+        print(text, file=stream, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if not isinstance(error, BrokenPipeError):
+            print(f"duckanon: the answer could not be written: {error.strerror}", file=sys.stderr)
+
+
+def demo(options: argparse.Namespace) -> int:
+    from duckanon.cli import demo as example
+
+    result = example.demo(options.into, say)
+    return GOOD if result.good else FAILS
+
+
+def run(options: argparse.Namespace) -> int:
+    from duckanon.cli.log import JsonLog, Terminal
+    from duckanon.engine.lock import one_at_a_time
+    from duckanon.ledger import Place
+    from duckanon.ledger.book import noted_if_it_cannot_start
+    from duckanon.run import run
+
+    policy = Policy.load(options.policy)
+    writable = policy.release.kind in ("table", "view") and not options.dry_run
+    options.watch = JsonLog(policy.name) if options.log else Terminal()
+    database = _database(policy, options.db)
+    place = Place.of(policy, database)
+    with ExitStack() as held:
+        with noted_if_it_cannot_start(policy, database, options.dry_run):
+            # The lock comes first: else a second run would only find that the database is in use.
+            held.enter_context(one_at_a_time(None if options.dry_run else place.key, options.wait))
+            engine = held.enter_context(_open(policy, options.db, writable, options))
+        watch = held.enter_context(options.watch)
+        result = run(
+            policy,
+            engine,
+            replace=options.replace,
+            dry_run=options.dry_run,
+            if_changed=options.if_changed,
+            incremental=options.incremental,
+            watch=watch,
+        )
+    return _told(result, options)
+
+
+def check(options: argparse.Namespace) -> int:
+    from duckanon.audit.check import check
+
+    policy = Policy.load(options.policy)
+    with _open(policy, options.db, False, options) as engine:
+        result = check(policy, engine, release=options.release)
+    return _told(result, options)
+
+
+def history(options: argparse.Namespace) -> int:
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.ledger.history import as_text, history
+
+    policy = Policy.load(options.policy) if options.policy else None
+    database = (policy.ledger or _database(policy, options.db)) if policy else options.db
+    if database is None:
+        raise PolicyError([Fault("duckanon history", "no ledger is named", "give a policy, or a database with --db")])
+    with DuckDB.open(database, writable=False) as engine:
+        runs = history(engine, policy.name if policy else None, options.limit)
+    say(json.dumps(runs, ensure_ascii=False, default=str) if options.json else as_text(runs))
+    return GOOD
+
+
+def status(options: argparse.Namespace) -> int:
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.ledger import Place
+    from duckanon.ledger.status import every_status, status_json, status_of, status_text
+
+    policies = [Policy.load(path) for path in options.policies]
+    if not policies and options.db is None:
+        raise PolicyError([Fault("duckanon status", "no ledger is named", "give policies, or a database with --db")])
+    found = []
+    for policy in policies:
+        database = _database(policy, options.db)
+        ledger, place = policy.ledger or database, Place.of(policy, database)
+        if ledger is None or not ledger.exists():
+            found.append(status_of(policy.name, place, None, options.max_age))
+            continue
+        with DuckDB.open(ledger, writable=False, wait=options.wait) as engine:
+            found.append(status_of(policy.name, place, engine, options.max_age))
+    if not policies:
+        with DuckDB.open(options.db, writable=False, wait=options.wait) as engine:
+            found = every_status(engine, options.max_age)
+    told = status_json(found)
+    say(json.dumps(told, ensure_ascii=False) if options.json else status_text(found))
+    return GOOD if told["well"] else FAILS
+
+
+def sql(options: argparse.Namespace) -> int:
+    if (options.policy is None) == (options.metrics is None):
+        raise PolicyError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
+    _must_have_a_meaning(options)
+    if options.metrics is not None:
+        from duckanon.analysts.portable import metrics_script
+
+        numeric = frozenset(options.numeric)
+        say(metrics_script(options.metrics, options.qi or [], options.sensitive, options.dialect, numeric=numeric))
+        return GOOD
+    from duckanon.analysts.script import script
+
+    policy = Policy.load(options.policy)
+    with _open(policy, options.db, writable=False) as engine:
+        say(script(policy, engine, options.levels, options.dialect))
+    return GOOD
+
+
+def _must_have_a_meaning(options: argparse.Namespace) -> None:
+    """An option that would be ignored is a question misunderstood."""
+    if options.metrics is not None:
+        given, beside = {"--levels": options.levels, "--db": options.db}, "--metrics"
+        remedy = "it prints SELECTs for a table of any warehouse, as it is"
+    else:
+        given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
+        remedy = "the policy says which columns are which"
+    named = [name for name, value in given.items() if value not in (None, [])]
+    if named:
+        raise PolicyError([Fault(name, f"has no meaning with {beside}", remedy) for name in named])
+
+
+def hierarchy(options: argparse.Namespace) -> int:
+    from duckanon.hierarchy.show import builtins_text, show
+
+    if options.policy is None:
+        say(builtins_text())
+        return GOOD
+    policy = Policy.load(options.policy)
+    with _open(policy, options.db, writable=False) as engine:
+        text, faults = show(policy, engine, options.column, options.csv)
+    if text:
+        say(text)
+    for fault in faults:
+        say(f"duckanon: {fault}", sys.stderr)
+    return WRONG if faults else GOOD
+
+
+def metrics(options: argparse.Namespace) -> int:
+    from duckanon.analysts.metrics import measure, metrics_text, open_source
+
+    with open_source(options.source, options.db) as engine:
+        found = measure(engine, options.source, options.qi, options.sensitive, options.k, options.entity)
+    say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
+    return GOOD
+
+
+def install(options: argparse.Namespace) -> int:
+    from duckanon.engine.duckdb import DuckDB
+
+    with DuckDB.open(options.database, writable=True) as engine:
+        installed = engine.install_macros()
+    say(f"{options.database}: {installed} macros in schema duckanon; try FROM duckanon.k_anonymity('t', ['a', 'b'])")
+    return GOOD
+
+
+def _told(result: Result, options: argparse.Namespace) -> int:
+    from duckanon.cli.report import summary
+
+    logged = getattr(options, "log", None) is not None  # then standard error belongs to the log
+    if options.json:
+        say(json.dumps(result.as_json(), ensure_ascii=False, default=str))
+        for reason in result.reasons if not logged else ():
+            say(f"duckanon: {reason}", sys.stderr)
+    else:
+        say(summary(result), sys.stdout if result.good or logged else sys.stderr)
+    return GOOD if result.good else FAILS
+
+
+def _database(policy: Policy, override: Path | None) -> Path | None:
+    """The policy's database, or the one given on the command line."""
+    return override if override is not None else policy.source.database
+
+
+def _open(policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None) -> DuckDB:
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import Limits
+
+    path = _database(policy, override)
+    if path is None and policy.source.table is not None:
+        fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
+        raise PolicyError([fault], policy.file)
+    limits = Limits(options.memory_limit, options.threads) if options else None
+    return DuckDB.open(path, writable, limits, wait=options.wait if options else 0)

@@ -1,0 +1,63 @@
+"""A complete example on built-in data: makes a warehouse, anonymizes its table, shows before and after."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+import duckdb
+
+from duckanon import resources
+from duckanon.errors import ReleaseError
+from duckanon.policy import Policy
+from duckanon.result import Result
+
+DATABASE, POLICY = "warehouse.duckdb", "patients.toml"
+
+
+def demo(into: Path | None, say: Callable[[str], None]) -> Result:
+    """Run the demo in `into`, which keeps it, or in a temporary folder."""
+    place = nullcontext(str(into)) if into else tempfile.TemporaryDirectory(prefix="duckanon-demo-")
+    with place as name:
+        folder = Path(name)
+        folder.mkdir(parents=True, exist_ok=True)
+        return _demo(folder, kept=into is not None, say=say)
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
+    from duckanon.cli.report import summary, table_text
+    from duckanon.engine.duckdb import DuckDB
+    from duckanon.run import run
+
+    for name in (DATABASE, POLICY):
+        if (folder / name).exists():
+            raise ReleaseError(f"{folder / name} exists already; choose an empty folder for the demo")
+    sql = resources.folder("sql")
+    text = (sql / "demo.toml").read_text(encoding="utf-8")
+    (folder / POLICY).write_text(text, encoding="utf-8")
+    with duckdb.connect() as connection:
+        # In a format that command lines older than this DuckDB can read, too.
+        connection.execute(f"ATTACH {_quoted(folder / DATABASE)} AS demo (STORAGE_VERSION 'v1.4.0')")
+        connection.execute("USE demo")
+        connection.execute((sql / "demo.sql").read_text(encoding="utf-8"))
+    say(f"A warehouse with 12,000 invented patients: {folder / DATABASE}\n")
+    with DuckDB.open(folder / DATABASE, writable=True) as engine:
+        say("Before, the first rows of patients:")
+        say(table_text(engine.connection.execute("FROM patients LIMIT 5")))
+        say(f"\nThe policy, {POLICY}:\n")
+        say("\n".join(f"    {line}" for line in text.rstrip().splitlines()))
+        say(f"\n$ duckanon run {POLICY}\n")
+        result = run(Policy.load(folder / POLICY), engine)
+        say(summary(result))
+        if result.good:
+            say("\nAfter, some rows of patients_anonymous:")
+            say(table_text(engine.connection.execute("FROM patients_anonymous USING SAMPLE 5 ROWS (reservoir, 7)")))
+    if kept:
+        say(f"\nAll of it is kept in {folder}: try `duckanon check {folder / POLICY} --release`.")
+    return result

@@ -1,0 +1,39 @@
+"""How a run is followed: a line on a terminal for a person, lines of JSON for a log; never a row's value."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from duckanon.watch import Watch
+
+
+class Terminal(Watch):
+    """One line on a terminal, rewritten; nothing at all when piped."""
+
+    def __init__(self) -> None:
+        self.shown = sys.stderr.isatty()
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+    def say(self, message: str) -> None:
+        if self.shown:
+            print(f"\r\033[K{message} …", end="", file=sys.stderr, flush=True)
+
+
+class JsonLog(Watch):
+    """One JSON object per line and step."""
+
+    def __init__(self, policy: str | None, stream: TextIO | None = None) -> None:
+        self.policy, self.stream = policy, stream or sys.stderr
+
+    def step(self, step: str, **facts: Any) -> None:
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = {"time": time, "policy": self.policy, "step": step, **facts}
+        with suppress(OSError):  # a log that nobody reads any more does not change the outcome
+            print(json.dumps(line, ensure_ascii=False, default=str), file=self.stream, flush=True)

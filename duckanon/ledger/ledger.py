@@ -1,0 +1,216 @@
+"""The ledger: where it lies, and when a run is written into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import duckdb
+
+from duckanon.engine import Engine
+from duckanon.engine.client_errors import opening_fault
+from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.lock import locked
+from duckanon.engine.names import folded, split_name
+from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
+from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
+from duckanon.policy import Policy
+from duckanon.query.expressions import literal, sql
+
+Constraints = Sequence[ConstraintEntry]
+
+_PATIENCE = 30.0  # seconds: other policies write into the same file, each for a moment
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a release goes: a relation of a warehouse, or a file by its full path."""
+
+    kind: str
+    to: str
+    warehouse: str | None
+
+    @classmethod
+    def of(cls, policy: Policy, database: Path | None) -> Place:
+        release, to = policy.release, policy.release.to
+        if release.kind not in ("table", "view"):
+            to = _resolved(policy.folder / to)
+        return cls(release.kind, to, None if database is None else _resolved(database))
+
+    @property
+    def key(self) -> tuple[str, ...] | None:
+        """What two runs must not write at the same time; None: a relation in memory, which only this process has."""
+        if self.kind not in ("table", "view"):
+            return (self.to,)
+        return (self.to, self.warehouse) if self.warehouse else None
+
+
+def database_of(engine: Engine) -> Path | None:
+    """The file that the engine's connection reads; None: it is in memory."""
+    ((path,),) = engine.fetch("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")
+    return Path(path) if path else None
+
+
+class Ledger(Protocol):
+    """Told that a run has `released` inside its transaction, `settled` when the release stands, or that it `ended`
+    without one. Only a release begins a ledger."""
+
+    kept: bool
+
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        """The last good release of this policy in this place, or in any: the last that was recorded."""
+
+    def released(self, entry: Entry, constraints: Constraints) -> None: ...
+    def settled(self, entry: Entry, constraints: Constraints) -> None: ...
+    def ended(self, entry: Entry, constraints: Constraints) -> None: ...
+
+
+def open_ledger(policy: Policy, engine: Engine) -> Ledger:
+    """The policy's ledger, checked before any work is done."""
+    in_warehouse = policy.release.kind in ("table", "view") and engine.persistent
+    if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, engine)):
+        return WarehouseLedger(policy, engine) if in_warehouse and _has_room(engine) else NoLedger()
+    if _is_warehouse(policy.ledger, engine):
+        what = f"is the source's database, which an export to {policy.release.kind} only reads"
+        raise PolicyError([Fault("ledger.database", what, "name a file of its own")], policy.file)
+    if Place.of(policy, None).to == _resolved(policy.ledger):
+        raise ReleaseError(f"release.to: {policy.ledger} is the ledger; choose another name")
+    return FileLedger(policy.ledger)
+
+
+class NoLedger:
+    """An export from a database that is only read, with no file named for a ledger."""
+
+    kept = False
+
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        return None
+
+    def released(self, entry: Entry, constraints: Constraints) -> None:
+        pass
+
+    def settled(self, entry: Entry, constraints: Constraints) -> None:
+        pass
+
+    def ended(self, entry: Entry, constraints: Constraints) -> None:
+        pass
+
+
+class WarehouseLedger:
+    """In the warehouse itself: a release and its entry are one transaction."""
+
+    kept = True
+
+    def __init__(self, policy: Policy, engine: Engine) -> None:
+        self.engine, self.tables = engine, LedgerTables(engine)
+        self.tables.exist()
+        parts = [folded(part) for part in split_name(policy.release.to) or []]
+        if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
+            raise ReleaseError(f"release.to: {policy.release.to} is the ledger; choose another name")
+
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        return _last_release(self.tables, policy, place)
+
+    def released(self, entry: Entry, constraints: Constraints) -> None:
+        self.tables.add(entry, constraints)
+
+    def settled(self, entry: Entry, constraints: Constraints) -> None:
+        pass
+
+    def ended(self, entry: Entry, constraints: Constraints) -> None:
+        if self.tables.exist():
+            with self.engine.transaction():
+                self.tables.add(entry, constraints)
+
+
+class FileLedger:
+    """In a file of its own, opened only for the moment of reading or writing."""
+
+    kept = True
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._must_be_possible()
+        if path.exists():
+            with self._tables() as tables:
+                tables.exist()
+
+    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+        if not self.path.exists():
+            return None
+        with self._tables() as tables:
+            return _last_release(tables, policy, place)
+
+    def released(self, entry: Entry, constraints: Constraints) -> None:
+        pass
+
+    def settled(self, entry: Entry, constraints: Constraints) -> None:
+        with self._tables() as tables:
+            tables.add(entry, constraints)
+
+    def ended(self, entry: Entry, constraints: Constraints) -> None:
+        if self.path.exists():
+            with self._tables() as tables:
+                if tables.exist():
+                    tables.add(entry, constraints)
+
+    def _must_be_possible(self) -> None:
+        if not self.path.parent.is_dir():
+            raise EngineError(f"ledger.database: there is no folder {self.path.parent}; make it first")
+        if folded(self.path.stem) == SCHEMA:
+            what = "in a database of that name the ledger's would be ambiguous"
+            raise EngineError(f"ledger.database: {self.path}: {what}; rename the file")
+
+    @contextmanager
+    def _tables(self) -> Iterator[LedgerTables]:
+        with locked(f"{self.path}: another run writes to this ledger", ("ledger", _resolved(self.path)), _PATIENCE):
+            if not self.path.exists():
+                _make_database(self.path)
+            with DuckDB.open(self.path, writable=True, wait=_PATIENCE) as engine:
+                engine.must_have_room_for_our_schema()
+                engine.execute(sql("BEGIN"))  # what does not come to its end is gone when the file is closed
+                yield LedgerTables(engine)
+                engine.execute(sql("COMMIT"))
+
+
+def _last_release(tables: LedgerTables, policy: Policy, place: Place | None) -> Entry | None:
+    if not tables.exist():
+        return None
+    wanted = {"policy": policy.name, "outcome": "released"}
+    here = {"target_kind": place.kind, "target_place": place.to, "warehouse": place.warehouse} if place else {}
+    found = tables.entries(1, **wanted, **here)
+    return found[0] if found else None
+
+
+def _make_database(path: Path) -> None:
+    """In a format that command lines older than this DuckDB can read, too."""
+    try:
+        with duckdb.connect() as connection:
+            file = literal(str(path)).sql("duckdb")
+            connection.execute(f"ATTACH {file} AS ledger (STORAGE_VERSION 'v1.4.0')")
+    except duckdb.Error as error:
+        raise EngineError(f"ledger.database: {path}: {opening_fault(error)}") from error
+
+
+def _is_warehouse(path: Path, engine: Engine) -> bool:
+    database = database_of(engine)
+    return database is not None and _resolved(database) == _resolved(path)
+
+
+def _has_room(engine: Engine) -> bool:
+    """Not in a database called duckanon: there the names of the ledger would be ambiguous."""
+    try:
+        engine.must_have_room_for_our_schema()
+    except EngineError:
+        return False
+    return True
+
+
+def _resolved(path: Path) -> str:
+    try:
+        return str(path.resolve())
+    except (ValueError, OSError, RuntimeError):
+        return str(path)  # no path at all, as the target will say

@@ -1,0 +1,79 @@
+"""The privacy models: thresholds of the policy become constraints, and constraints become SQL over class aggregates.
+
+A class rule judges each class by one figure. It is written over the class's value rows, one per distinct sensitive
+value: `value` (NULL: none), `y` rows (or people) of the class with that value, and of the value `named` (its place
+among the policy's named values, else 0), `level`, `number`, `code`, and the source distribution `share`, `cumulated`,
+`prefix`. `size` stands for the number of rows (or people) of the class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from duckanon.query.expressions import TOLERANCE, double
+
+# How a window over the rows of one class is written, given an aggregate and an order (or None).
+Windows = Callable[[Callable[[str, str | None], exp.Expr]], Mapping[str, exp.Expr]]
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A named bound. `at_least`: the measured figure must reach the threshold; else it must not exceed it."""
+
+    name: str
+    column: str | None
+    value: str | None
+    threshold: float | int
+    at_least: bool = False
+    strict: bool = False
+
+    def holds(self, measured: float | int | None) -> bool:
+        if measured is None:
+            return True
+        if self.at_least:
+            return measured >= self.threshold - TOLERANCE
+        bound = self.threshold - TOLERANCE if self.strict else self.threshold + TOLERANCE
+        return measured < bound if self.strict else measured <= bound
+
+    def fails(self, figure: exp.Expr) -> exp.Expr:
+        """The same verdict as SQL; a class without the figure (NULL) does not fail."""
+        if self.at_least:
+            broken: exp.Expr = exp.LT(this=figure, expression=double(self.threshold - TOLERANCE))
+        elif self.strict:
+            broken = exp.GTE(this=figure, expression=double(self.threshold - TOLERANCE))
+        else:
+            broken = exp.GT(this=figure, expression=double(self.threshold + TOLERANCE))
+        return exp.Coalesce(this=broken, expressions=[exp.false()])
+
+    @property
+    def worst(self) -> str:
+        return "MIN" if self.at_least else "MAX"
+
+
+@dataclass(frozen=True)
+class ClassRule:
+    """A constraint on every class, with the SQL of the figure it is judged by."""
+
+    constraint: Constraint
+    figure: exp.Expr
+    describes_values: bool = True  # whether the figure asks for more of a value than its count
+    windows: Windows | None = None
+    crossing: bool = False  # whether it needs to know where the source's distribution passes the class's
+    homogeneous: exp.Expr | None = None  # among people: the figure of a class of which everybody has the same value
+    of_levels: bool = False  # whether it counts who has a level, rather than a value
+
+
+@dataclass(frozen=True)
+class TableRule:
+    """A constraint on the whole table; `places`: the named values it speaks of (0: every unnamed one)."""
+
+    constraint: Constraint
+    places: tuple[int, ...] = field(default=(0,))
+
+
+def k_rule(k: int) -> Constraint:
+    """k-anonymity: every class has at least k rows, or people."""
+    return Constraint("k", None, None, k, at_least=True)

@@ -1,0 +1,1 @@
+"""How SQL is written here: expressions and named steps."""

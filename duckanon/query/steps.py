@@ -1,0 +1,74 @@
+"""What the metrics are asked of, and the steps that they share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.query.expressions import column, sql, table
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One metric as a query: its macro's name, the sensitive column it is about, and the question it answers."""
+
+    name: str
+    column: str | None
+    question: str
+    query: exp.Select
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the metrics are asked of: a table, its quasi-identifiers and the thresholds."""
+
+    source: list[str]
+    qi: Sequence[str]
+    k: int
+    l: int  # noqa: E741
+    c: float
+
+    @property
+    def groups(self) -> list[exp.Column]:
+        """The class key under names of our own, which no column of the user's can be mistaken for."""
+        return [column(f"g{place}") for place in range(len(self.qi))]
+
+    @property
+    def renamed(self) -> str:
+        """The first step's name; no WITH may hide the table that it reads."""
+        return "renamed_" if self.source[-1].lower() == "renamed" else "renamed"
+
+
+def with_steps(final: exp.Select, **steps: exp.Query) -> exp.Select:
+    """WITH name AS (…), … in the order given, then the final question."""
+    for name, step in steps.items():
+        final = final.with_(exp.to_identifier(name, quoted=True), as_=step)
+    return final
+
+
+def select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
+    """SELECT with fixed SQL or expressions under output names."""
+    given = {name: sql(text) if isinstance(text, str) else text for name, text in named.items()}
+    return exp.select(*columns, *(part.as_(name, quoted=True) for name, part in given.items()))
+
+
+def over_class(asked: Asked, figure: str, *order: exp.Expr) -> exp.Expr:
+    """A window over each class."""
+    ordering = exp.Order(expressions=list(order)) if order else None
+    return exp.Window(this=sql(figure), partition_by=list(asked.groups), order=ordering)
+
+
+def renamed_columns(asked: Asked, **values: str) -> dict[str, exp.Query]:
+    """The source's columns under names of our own."""
+    keys = [column(name).as_(f"g{place}", quoted=True) for place, name in enumerate(asked.qi)]
+    chosen = [column(name).as_(ours, quoted=True) for ours, name in values.items()]
+    return {asked.renamed: exp.select(*keys, *chosen).from_(table(*asked.source))}
+
+
+def value_counts(asked: Asked, sensitive: str) -> dict[str, exp.Query]:
+    """y rows of every class with every value, NULL included."""
+    keys = [*asked.groups, column("v")]
+    counts = select(*keys, y="COUNT(*)").from_(table(asked.renamed)).group_by(*keys)
+    return {**renamed_columns(asked, v=sensitive), "counts": counts}

@@ -1,0 +1,62 @@
+"""Why there is no release, and what else a person should be told of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from duckanon.census.counting import Census
+from duckanon.recoding import Found
+from duckanon.result import GENERALIZED
+from duckanon.search.problem import Problem
+from duckanon.search.survey import Surveyed
+
+
+def why(found: Found, problem: Problem, where: str) -> Iterator[str]:
+    """Which constraints fail at the top of the lattice (or at the only node allowed), and by how much; or that nothing
+    is proven."""
+    if not found.proven:
+        yield _not_found(found, problem.policy.search.method)
+    elif found.effort is not None and not found.top_is_best:
+        yield f"none of the {found.effort['nodes']:,} nodes holds"
+    top, best = found.top, "at best" if where == GENERALIZED and found.top_is_best else where
+    assert top is not None
+    for finding in top.findings:
+        constraint = finding.constraint
+        if not finding.holds:
+            of = f" of {constraint.column}" if constraint.column else ""
+            value = f" '{constraint.value}'" if constraint.value else ""
+            measured = "no figure" if finding.measured is None else f"{finding.measured:.6g}"
+            yield f"{constraint.name}{of}{value}: {measured} {best}, the policy asks for {constraint.threshold:g}"
+    if top.failing_rows:
+        yield f"{where} {top.failing_rows} rows fail, the budget is {problem.budget}"
+
+
+def _not_found(found: Found, method: str) -> str:
+    """Of a search that was cut short, or cannot see all there is."""
+    if found.effort is None:
+        return f'{method} found none; method = "optimal" may find one'
+    measured = f"{found.effort['measured']:,}"
+    if method == "optimal":
+        return f"none of the {measured} nodes measured within the limits of the search holds"
+    looked = f"{measured} of {found.effort['nodes']:,} nodes were looked at"
+    return f'the walk found none; {looked}; method = "optimal" may find one'
+
+
+def hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
+    """A word on a release in which every quasi-identifier is gone."""
+    if levels is None or any(level < h.height for h, level in zip(census.hierarchies, levels.values(), strict=True)):
+        return ()
+    remedy = 'try method = "optimal", a larger suppression budget or finer hierarchies'
+    return (f"every quasi-identifier is removed; {remedy}",)
+
+
+def risk_before(bottom: Surveyed) -> dict[str, Any]:
+    """The risk of the source as it is."""
+    return {
+        "k": bottom.smallest,
+        "classes": bottom.classes,
+        "highest_risk": 1 / bottom.smallest,
+        "average_risk": bottom.classes / bottom.counted,
+        "failing_rows": bottom.failing_rows,
+    }

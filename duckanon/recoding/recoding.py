@@ -1,0 +1,99 @@
+"""How the table is recoded: which rows are released, at which levels, and what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from duckanon.census.counting import Census
+from duckanon.census.source import BoundSource
+from duckanon.policy.load import LOCAL
+from duckanon.release import Labels
+from duckanon.release.view import Keeper
+from duckanon.search import FoundNode, Seen, Step, search
+from duckanon.search.lattice import Lattice, Node
+from duckanon.search.measure import Measurement, Measurer
+from duckanon.search.monotone import top_is_best
+from duckanon.search.survey import Survey, Surveyed
+
+
+class Recoding(Protocol):
+    """A release that is found and not yet made."""
+
+    rows: int  # released
+    classes: int
+    new_rows: int | None  # of these, not in the last release; None: all is released anew
+
+    @property
+    def levels(self) -> dict[str, int] | None:
+        """The level of each quasi-identifier, where all rows share it."""
+
+    def classes_by_levels(self) -> list[dict[str, Any]] | None:
+        """The combinations of levels in use, where rows do not share them."""
+
+    def described(self) -> dict[str, str]:
+        """What is done to each quasi-identifier, in words."""
+
+    @property
+    def shown(self) -> Census:
+        """The census with its hierarchies as the release shows them."""
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        """The released rows."""
+
+    def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+        """The same as a view over the source `rows` that guards itself."""
+
+    def utility(self) -> dict[str, Any]:
+        """What is lost."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """How a search went and what it found; without a recoding `top` says what does not hold at the top node."""
+
+    path: tuple[Step, ...]
+    bottom: Surveyed
+    recoding: Recoding | None
+    top: Measurement | None = None
+    effort: dict[str, Any] | None = None
+    reasons: tuple[str, ...] = ()  # why there is no recoding, where that is not for the constraints at the top
+    top_is_best: bool = True  # whether no node does better than the top
+    proven: bool = True  # without a recoding: that there is none
+
+
+def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
+    """A recoding by the policy's method; `last`, the node of the last release, binds it by the policy's mode."""
+    from duckanon.local import place
+    from duckanon.recoding.full_domain import FullDomain
+    from duckanon.recoding.local import LocalRecoding
+
+    if measurer.policy.search.method not in LOCAL:
+        found = _found_node(measurer, seen, last)
+        recoding = FullDomain(measurer, found.answer) if found.answer else None
+        proven = found.effort is None or bool(found.effort["proven"])
+        best = top_is_best(measurer)
+        return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
+    lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
+    (bottom,) = Survey(measurer).measure([lattice.bottom])
+    placement = place(measurer, seen)
+    if placement is None:
+        top, best = measurer.measure(lattice.top), top_is_best(measurer)
+        proven = best and not top.holds(measurer.problem.budget)
+        return Found((), bottom, None, top, top_is_best=best, proven=proven)
+    return Found((), bottom, LocalRecoding(measurer, placement))
+
+
+def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
+    """By the policy's mode: any node, none finer than the last, or the last and no other."""
+    if last is None:
+        return search(measurer, seen)
+    (bottom,) = Survey(measurer).measure([(0,) * len(last)])
+    if measurer.policy.release.mode == "monotone":
+        return replace(search(measurer, seen, floor=last), bottom=bottom)
+    measured = measurer.measure(last)
+    holds = measured.holds(measurer.problem.budget)
+    path = (Step(last, measured.failing_rows, holds),)
+    return FoundNode(path, bottom, measured if holds else None, top=None if holds else measured)

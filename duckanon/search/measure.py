@@ -1,0 +1,154 @@
+"""One node of the lattice against all constraints: GROUP BY queries over the census."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from duckanon.census.people import ROWS, counted_by, gathered
+from duckanon.models import Constraint, k_rule
+from duckanon.models.classes import Judged, class_rules, judged_classes, table_rules
+from duckanon.query.expressions import column, same, sql
+from duckanon.search.cells import rolled_up
+from duckanon.search.lattice import Node
+from duckanon.search.problem import Problem
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A constraint with what was measured."""
+
+    constraint: Constraint
+    measured: float | int | None
+
+    @property
+    def holds(self) -> bool:
+        return self.constraint.holds(self.measured)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What a node is like. Class findings are over all classes; table findings over those that do not fail."""
+
+    node: Node
+    classes: int
+    rows: int
+    failing_classes: int
+    failing_rows: int
+    squares: int  # Σ x² over the classes that do not fail
+    class_findings: tuple[Finding, ...]
+    table_findings: tuple[Finding, ...] | None  # None: not asked, the budget is broken already
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (*self.class_findings, *(self.table_findings or ()))
+
+    @property
+    def released_rows(self) -> int:
+        return self.rows - self.failing_rows
+
+    @property
+    def released_classes(self) -> int:
+        return self.classes - self.failing_classes
+
+    def holds(self, budget: int) -> bool:
+        """A node at which every row fails is never an answer."""
+        within = self.failing_rows <= budget and self.released_rows > 0
+        return within and self.table_findings is not None and all(f.holds for f in self.table_findings)
+
+
+class Measurer:
+    """Measures nodes of the census. Asks only for what the policy constrains."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.policy, self.census = policy, census = problem.policy, problem.census
+        self.counted = counted_by(policy)
+        self.judged = [
+            Judged(values.index, values.table, "code", rules)
+            for values in census.sensitive
+            if (rules := class_rules(values.wanted, values.numeric))
+        ]
+        self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
+        self.constraints = [k_rule(policy.k)] + [rule.constraint for part in self.judged for rule in part.rules]
+        self.base = self._base()
+
+    def _base(self) -> exp.Table:
+        """The census without the columns that no constraint asks for."""
+        census = self.census
+        asked = sorted({part.index for part in self.judged} | set(self.table_rules))
+        rows = self.counted is ROWS
+        if rows and len(asked) == len(census.sensitive) and not census.keep:
+            return census.table
+        bottom = (0,) * len(census.hierarchies)
+        query: exp.Query = rolled_up(census, census.table, bottom, asked)
+        if not rows:
+            query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
+        return census.scratch.table("cells", query, "the census, without what no constraint asks for")
+
+    def classes(self, node: Node) -> exp.Select:
+        keys = self.census.keys(node)
+        return judged_classes(self.base, keys, self.policy.k, self.judged, nulls=False, counted=self.counted)
+
+    def measure(self, node: Node, wholly: bool = False) -> Measurement:
+        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
+        figures = [(f"f{part.index}_{i}", r.constraint) for part in self.judged for i, r in enumerate(part.rules)]
+        query = exp.select(
+            "COUNT(*)",
+            *map(sql, _TOTALS),
+            sql(f"MIN({self.counted.size})"),
+            *(sql(f"{constraint.worst}({name})") for name, constraint in figures),
+        ).from_(self.classes(node).subquery("classes"))
+        ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.engine.fetch(
+            query, f"check: node {node}"
+        )
+        findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
+        within = wholly or failing_rows <= self.problem.budget
+        table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
+        return Measurement(
+            node, count, int(rows), failing_classes, int(failing_rows), int(squares), tuple(findings), table
+        )
+
+    def _table_findings(self, node: Node) -> list[Finding]:
+        """ALP and DIF over the classes that do not fail."""
+        found = []
+        keys = self.census.keys(node)
+        for index, rules in self.table_rules.items():
+            leaks = self._leaks(node, keys, index)
+            for rule in rules:
+                at = 1 if rule.constraint.name == "alp" else 2
+                measured = [row[at] for row in leaks if row[0] in rule.places]
+                found.append(Finding(rule.constraint, max(measured, default=None)))
+        return found
+
+    def _leaks(self, node: Node, keys: list[str], index: int) -> list[tuple[Any, ...]]:
+        """named, the highest ALP and the highest DIF of the values of that name; wang eq. 2."""
+        value = column(f"s{index}")
+        columns = [column(key) for key in keys]
+        counts = exp.select(*columns, value.as_("value"), sql(self.counted.number).as_("y"))
+        counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
+        size = column(self.counted.size, "g")
+        alp = sql("SUM(y.y * y.y / :size) / SUM(y.y)", size=size)
+        leak = exp.select("y.value", alp.as_("alp"), sql("MAX(y.y / :size)", size=size).as_("lp"))
+        leak = leak.from_(counts.subquery("y")).join(
+            exp.alias_(exp.to_table("good"), "g", table=True), on=same(keys, "y", "g", nulls=False)
+        )
+        described = exp.alias_(self.census.sensitive[index].table, "d", table=True)
+        query = (
+            exp.select("d.named", sql("MAX(l.alp)"), sql("MAX(l.lp - l.alp)"))
+            .from_(leak.group_by("y.value").subquery("l"))
+            .join(described, on=exp.EQ(this=column("value", "l"), expression=column("code", "d")))
+            .group_by("d.named")
+        )
+        good = exp.select("*").from_(self.classes(node).subquery("classes")).where(sql("NOT failing"))
+        return self.census.engine.fetch(query.with_("good", as_=good), f"check: leakage at node {node}")
+
+
+_TOTALS = (
+    "COALESCE(SUM(x), 0)",
+    "COUNT(CASE WHEN failing THEN 1 END)",
+    "COALESCE(SUM(CASE WHEN failing THEN x END), 0)",
+    "COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)",
+)

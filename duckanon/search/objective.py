@@ -1,0 +1,85 @@
+"""What the optimal search minimizes: the loss of a node, and a bound on it that needs no measuring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from duckanon.search.lattice import Node
+from duckanon.search.survey import Survey, Surveyed
+
+# A float computed in two ways differs in its last digits; losses this close (relatively) are the same loss.
+TIE = 1e-9
+
+
+class Bound(Protocol):
+    """Never above the loss of a node at which so many rows fail, and never falling towards more general nodes."""
+
+    def __call__(self, node: Node, failing_rows: int = 0) -> float: ...
+
+
+@dataclass(frozen=True)
+class Objective:
+    bound: Bound
+    loss: Callable[[list[Surveyed]], list[float]]
+
+
+def objective(survey: Survey, loss: str) -> Objective:
+    """NCP and precision are weighted by importance; a suppressed row counts as generalized to the top."""
+    makers = {"ncp": _ncp, "precision": _precision, "discernibility": _discernibility}
+    return makers[loss](survey)
+
+
+def _ncp(survey: Survey) -> Objective:
+    """All rows at the node's levels, but for those that fail: they cost what the top does."""
+    hierarchies = survey.census.hierarchies
+    per_row = sum(h.importance for h in hierarchies)
+    whole = survey.census.rows * per_row
+    left_out = survey.census.left_out * per_row / whole
+    costs = [[h.importance * level.ncp / whole for level in h.levels] for h in hierarchies]
+    highest = [[h.importance * level.highest_ncp for level in h.levels] for h in hierarchies]
+
+    def bound(node: Node, failing_rows: int = 0) -> float:
+        least = left_out + sum(cost[level] for cost, level in zip(costs, node, strict=True))
+        if failing_rows:
+            more = per_row - sum(cost[level] for cost, level in zip(highest, node, strict=True))
+            least += failing_rows * more / whole
+        return least
+
+    def losses(found: list[Surveyed]) -> list[float]:
+        failing = survey.failing_costs(found)
+        extra = [(node.failing_rows * per_row - cost) / whole for node, cost in zip(found, failing, strict=True)]
+        return [bound(node.node) + more for node, more in zip(found, extra, strict=True)]
+
+    return Objective(bound, losses)
+
+
+def _precision(survey: Survey) -> Objective:
+    census = survey.census
+    weights = sum(h.importance for h in census.hierarchies)
+    steps = [[h.importance * level / h.height / weights for level in range(h.height + 1)] for h in census.hierarchies]
+
+    def loss(node: Node, failing_rows: int = 0) -> float:
+        share = (failing_rows + census.left_out) / census.rows
+        return (1 - share) * sum(step[level] for step, level in zip(steps, node, strict=True)) + share
+
+    return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
+
+
+def _discernibility(survey: Survey) -> Objective:
+    """n rows in at most Π values classes have Σ x² of at least n² / Π values; and no released class is below k."""
+    census, k = survey.census, survey.measurer.policy.k
+    left_out = census.left_out
+
+    def bound(node: Node, failing_rows: int = 0) -> float:
+        most = math.prod(h.levels[level].values for h, level in zip(census.hierarchies, node, strict=True))
+        suppressed = failing_rows + left_out
+        released = census.rows - suppressed
+        return max(released * (released / most), float(k * released)) + float(suppressed) * census.rows
+
+    def losses(found: list[Surveyed]) -> list[float]:
+        return [node.squares + float(node.failing_rows + left_out) * census.rows for node in found]
+
+    return Objective(bound, losses)
