@@ -6,12 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy import Hierarchy, named_levels
+from duckanon.recoding.explain import GENERALIZED
 from duckanon.search import Step
-from duckanon.search.lattice import Node
 from duckanon.search.measure import Finding
-
-GENERALIZED = "with everything generalized"
 
 
 @dataclass(frozen=True)
@@ -94,10 +92,6 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "measured": finding.measured,
         "holds": finding.holds,
     }
-
-
-def named_levels(hierarchies: tuple[Hierarchy, ...], node: Node) -> dict[str, int]:
-    return {h.column.name: level for h, level in zip(hierarchies, node, strict=True)}
 
 
 def step_json(hierarchies: tuple[Hierarchy, ...], step: Step) -> dict[str, Any]:

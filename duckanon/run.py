@@ -22,17 +22,17 @@ from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, discreet
 from duckanon.ledger.book import Book
-from duckanon.models import feasibility
 from duckanon.policy import Policy
 from duckanon.recoding import Found, Recoding, find_recoding
-from duckanon.recoding.explain import hollow, risk_before, why
+from duckanon.recoding.explain import GENERALIZED, hollow, risk_before, why
 from duckanon.recoding.increment import find_increment, must_be_addable
-from duckanon.release import AS_THEY_ARE, Dictionaries, Labels
+from duckanon.recoding.rows import AS_THEY_ARE, Dictionaries, Labels
 from duckanon.release.difference import difference
 from duckanon.release.existing import exists, is_ours
 from duckanon.release.previous import GONE, Previous, look_back
 from duckanon.release.targets import FileTarget, RelationTarget, mark_of, open_target
-from duckanon.result import GENERALIZED, Result, step_json
+from duckanon.result import Result, step_json
+from duckanon.search import feasibility
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem

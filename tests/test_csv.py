@@ -279,7 +279,7 @@ def test_metrics_of_a_csv_file(folder: Folder, duckanon: Command) -> None:
 
 def test_the_hash_of_a_policy_without_options_is_as_before() -> None:
     from duckanon import Policy
-    from duckanon.ledger.fingerprints import _canonical
+    from duckanon.release.fingerprints import _canonical
 
     plain = POLICY.format(csv="", roles=KEPT)
     ((_, said),) = [_canonical(Policy.parse(plain).source, Path("."))]

@@ -13,7 +13,7 @@ import pytest
 
 import duckanon as api
 from duckanon import Policy
-from duckanon.ledger.fingerprints import policy_hash
+from duckanon.release.fingerprints import policy_hash
 from tests.conftest import PEOPLE, Command, Folder
 
 EXPORT = PEOPLE.replace('kind = "table"', 'kind = "csv"').replace('"people_anonymous"', '"people.csv"')

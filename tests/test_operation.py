@@ -134,8 +134,8 @@ def test_without_a_ledger_nobody_knows_what_has_changed(people: Folder, duckanon
 
 def test_a_new_key_for_pseudonyms_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     import duckanon
-    from duckanon.ledger.fingerprints import source_fingerprint
     from duckanon.query.expressions import table
+    from duckanon.release.fingerprints import source_fingerprint
 
     text = PEOPLE.replace('identifiers = ["name"]', 'pseudonyms = ["name"]') + '[pseudonyms]\nkey_env = "SOME_KEY"\n'
     policy = Policy.parse(text)

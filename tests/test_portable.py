@@ -23,8 +23,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from duckanon.analysts.portable import DIALECTS, Metric, metric_queries, metrics_script
-from duckanon.engine.names import quoted
 from duckanon.errors import PolicyError
+from duckanon.query.names import quoted
 from tests import metrics_reference as reference
 from tests.conftest import ROOT
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import duckanon as api
-from duckanon.engine.names import quoted
+from duckanon.query.names import quoted
 from tests.conftest import PEOPLE, Command, Folder
 from tests.test_local import METHODS
 from tests.test_local import policy as local_policy

@@ -11,11 +11,11 @@ from sqlglot import exp
 from duckanon.audit import Audit, Audited, People, Rows, audit
 from duckanon.engine import Column, Engine, Reading, Relation
 from duckanon.engine.duckdb import DuckDB
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, sql
+from duckanon.query.names import folded
 from duckanon.result import plain_figures
 
 if TYPE_CHECKING:

@@ -10,18 +10,18 @@ from duckanon.census.counting import Census, take_census
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Engine, Executed
-from duckanon.engine.names import folded, quoted
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
+from duckanon.hierarchy import named_levels
 from duckanon.local import place
 from duckanon.policy import MappingFile, Policy
 from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, create
+from duckanon.query.names import folded, quoted
 from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
-from duckanon.release import AS_THEY_ARE
-from duckanon.result import named_levels
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.search import search
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer

@@ -15,13 +15,13 @@ from duckanon.census.source import BoundSource, bind_source, plain
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
-from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.recoding.utility import Lost, lost_utility
 from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
-from duckanon.result import Result, named_levels
+from duckanon.result import Result
 from duckanon.search.lattice import Node
 
 

@@ -8,11 +8,11 @@ from duckanon.audit import People
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.query.expressions import column, same, sql, text_of
-from duckanon.release.view import generalized_by_level, read_source
+from duckanon.query.names import folded
+from duckanon.recoding.view import generalized_by_level, read_source
 from duckanon.search.lattice import Node
 
 

@@ -14,7 +14,7 @@ from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql
-from duckanon.release import repeated
+from duckanon.recoding.rows import repeated
 
 
 def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:

@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.engine import Column, Engine, Reading, Relation
-from duckanon.engine.names import folded, quoted
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.query.expressions import any_of, column, sql
+from duckanon.query.names import folded, quoted
 
 # -0.0 equals 0.0, and a moment is written in the time zone of who asks: neither could have one pseudonym.
 _BY_TIME_ZONE = ("TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")

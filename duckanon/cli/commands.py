@@ -148,7 +148,7 @@ def _must_have_a_meaning(options: argparse.Namespace) -> None:
 
 
 def hierarchy(options: argparse.Namespace) -> int:
-    from duckanon.hierarchy.show import builtins_text, show
+    from duckanon.analysts.hierarchies import builtins_text, show
 
     if options.policy is None:
         say(builtins_text())

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-import duckdb
-
 from duckanon import resources
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
@@ -26,13 +24,10 @@ def demo(into: Path | None, say: Callable[[str], None]) -> Result:
         return _demo(folder, kept=into is not None, say=say)
 
 
-def _quoted(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
-
-
 def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     from duckanon.cli.report import summary, table_text
     from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import make_database
     from duckanon.run import run
 
     for name in (DATABASE, POLICY):
@@ -41,11 +36,7 @@ def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     sql = resources.folder("sql")
     text = (sql / "demo.toml").read_text(encoding="utf-8")
     (folder / POLICY).write_text(text, encoding="utf-8")
-    with duckdb.connect() as connection:
-        # In a format that command lines older than this DuckDB can read, too.
-        connection.execute(f"ATTACH {_quoted(folder / DATABASE)} AS demo (STORAGE_VERSION 'v1.4.0')")
-        connection.execute("USE demo")
-        connection.execute((sql / "demo.sql").read_text(encoding="utf-8"))
+    make_database(folder / DATABASE, (sql / "demo.sql").read_text(encoding="utf-8"))
     say(f"A warehouse with 12,000 invented patients: {folder / DATABASE}\n")
     with DuckDB.open(folder / DATABASE, writable=True) as engine:
         say("Before, the first rows of patients:")

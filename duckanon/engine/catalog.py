@@ -6,7 +6,7 @@ import difflib
 from typing import Any
 
 from duckanon.engine import Relation
-from duckanon.engine.names import folded, quoted_if_odd, split_name
+from duckanon.query.names import folded, quoted_if_odd, split_name
 
 _INTERNAL = ("information_schema", "pg_catalog", "duckanon")
 _MOST_NAMED = 8

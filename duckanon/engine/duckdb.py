@@ -17,7 +17,6 @@ from duckanon.engine.catalog import CATALOG, nearest, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text, written
 from duckanon.engine.macros import ASKED, macros_for
-from duckanon.engine.names import quoted, split_name
 from duckanon.engine.opening import Limits, connect
 from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, texts
 from duckanon.engine.source_files import SourceFiles, find_files, must_agree, patterns_of
@@ -26,6 +25,7 @@ from duckanon.engine.types import is_number
 from duckanon.errors import EngineError
 from duckanon.policy import CsvOptions, Release
 from duckanon.query.expressions import table
+from duckanon.query.names import quoted, split_name
 
 _LONGEST_DICTIONARY = 10_000  # labels
 

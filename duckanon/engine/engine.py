@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from duckanon.engine.names import quoted
 from duckanon.policy import CsvOptions, Release
 from duckanon.query.expressions import table
+from duckanon.query.names import quoted
 
 
 @dataclass(frozen=True)

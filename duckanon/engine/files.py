@@ -7,9 +7,9 @@ from urllib.parse import quote
 
 from duckanon.engine import Column
 from duckanon.engine.formulas import escaped_cell, may_be_formulas, unescaped_cell
-from duckanon.engine.names import folded, quoted
 from duckanon.policy import Release
 from duckanon.query.expressions import literal
+from duckanon.query.names import folded, quoted
 
 _ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
 

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from duckanon.engine import Column
-from duckanon.engine.names import quoted
 from duckanon.engine.types import is_number
 from duckanon.query.expressions import literal
+from duckanon.query.formulas import FORMULA, NUMBER
+from duckanon.query.names import quoted
 
-# With apostrophes in front one more is written, so that what is read back is what was there.
-_BEGINS = r"^'*[=+\-@\t\r]"
 _WRITTEN = r"^'+[=+\-@\t\r]"
-_NUMBER = r"[+-]?([0-9]+([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?"
-
-
-def like_a_formula(cell: str) -> bool:
-    return re.match(_BEGINS, cell) is not None and re.fullmatch(_NUMBER, cell) is None
 
 
 def may_be_formulas(column: Column) -> bool:
@@ -26,7 +18,7 @@ def may_be_formulas(column: Column) -> bool:
 
 def escaped_cell(column: Column) -> str:
     cell = f"CAST({quoted(column.name)} AS VARCHAR)"
-    formula = f"regexp_matches({cell}, {_text(_BEGINS)}) AND NOT regexp_full_match({cell}, {_text(_NUMBER)})"
+    formula = f"regexp_matches({cell}, {_text(FORMULA)}) AND NOT regexp_full_match({cell}, {_text(NUMBER)})"
     return f"CASE WHEN {formula} THEN '''' || {cell} ELSE {cell} END AS {quoted(column.name)}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duckanon import resources
-from duckanon.engine.names import quoted
+from duckanon.query.names import quoted
 
 ASKED = (
     "class_sizes",

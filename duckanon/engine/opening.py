@@ -74,3 +74,13 @@ def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill) 
         except duckdb.Error:
             remedy = "write such as --memory-limit 2GB, --threads 2"
             raise EngineError(f"--{name.replace('_', '-')}: '{value}' is not possible; {remedy}") from None
+
+
+def make_database(path: Path, script: str = "") -> None:
+    """A new database file with what a script puts into it, in a format that older command lines can read, too."""
+    try:
+        with duckdb.connect() as connection:
+            connection.execute(f"ATTACH {exp.convert(str(path)).sql('duckdb')} AS made (STORAGE_VERSION 'v1.4.0')")
+            connection.execute(f"USE made; {script}")
+    except duckdb.Error as error:
+        raise EngineError(f"{path}: {opening_fault(error)}") from error

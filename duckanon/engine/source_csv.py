@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from duckanon.engine import Reading
 from duckanon.engine.files import escaped_path, text
-from duckanon.engine.names import folded, quoted
 from duckanon.engine.source_files import Fetch, SourceFiles
 from duckanon.errors import EngineError
 from duckanon.policy import CsvOptions
+from duckanon.query.names import folded, quoted
 
 _DELIMITERS = ",;\t|"
 _WHOLE = r"\s*[+-]?[0-9]{{1,{digits}}}\s*"

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from duckanon.engine.client_errors import without_partitions
 from duckanon.engine.files import escaped, text
-from duckanon.engine.names import folded, quoted
 from duckanon.errors import EngineError
+from duckanon.query.names import folded, quoted
 
 _READERS = {
     ".csv": "read_csv",

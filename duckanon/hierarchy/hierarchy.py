@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -98,3 +99,8 @@ class Hierarchy:
 def removed(top: str) -> str:
     """What the top does to a column, in words."""
     return f"removed ({top})"
+
+
+def named_levels(hierarchies: Iterable[Hierarchy], node: tuple[int, ...]) -> dict[str, int]:
+    """The level of each quasi-identifier at a node, by its name."""
+    return {h.column.name: level for h, level in zip(hierarchies, node, strict=True)}

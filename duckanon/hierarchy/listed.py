@@ -9,11 +9,11 @@ from pathlib import Path
 from sqlglot import exp
 
 from duckanon.engine import Engine
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Fault, HierarchyError, Message, examples_of
 from duckanon.policy import MappingFile, MappingTable
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.names import folded
 
 
 @dataclass(frozen=True)

@@ -19,11 +19,11 @@ from duckanon.errors import DuckanonError, Message, ReleaseError, discreet, said
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import level_rule
 from duckanon.ledger import FileLedger, Ledger, Place, database_of, open_ledger
-from duckanon.ledger.fingerprints import Fingerprints, policy_hash, take_fingerprints
 from duckanon.ledger.following import Following
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.policy.demands import weaker
+from duckanon.release.fingerprints import Fingerprints, policy_hash, take_fingerprints
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 

@@ -9,9 +9,9 @@ from duckanon.census.counting import Census
 from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import Rule, level_that_shows, lowest_level_nowhere_finer
-from duckanon.ledger.fingerprints import hierarchy_hash
 from duckanon.ledger.tables import Entry
 from duckanon.policy import Policy
+from duckanon.release.fingerprints import hierarchy_hash
 
 _CHANGED = "the hierarchy of {} is not what it was, and none of its levels shows {} than the last release did"
 

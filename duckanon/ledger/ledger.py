@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-import duckdb
-
 from duckanon.engine import Engine
-from duckanon.engine.client_errors import opening_fault
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.lock import locked
-from duckanon.engine.names import folded, split_name
 from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
 from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
 from duckanon.policy import Policy
-from duckanon.query.expressions import literal, sql
+from duckanon.query.expressions import sql
+from duckanon.query.names import folded, split_name
 
 Constraints = Sequence[ConstraintEntry]
 
@@ -168,7 +165,8 @@ class FileLedger:
     def _tables(self) -> Iterator[LedgerTables]:
         with locked(f"{self.path}: another run writes to this ledger", ("ledger", _resolved(self.path)), _PATIENCE):
             if not self.path.exists():
-                _make_database(self.path)
+                with explained("ledger.database"):
+                    make_database(self.path)
             with DuckDB.open(self.path, writable=True, wait=_PATIENCE) as engine:
                 engine.must_have_room_for_our_schema()
                 engine.execute(sql("BEGIN"))  # what does not come to its end is gone when the file is closed
@@ -183,16 +181,6 @@ def _last_release(tables: LedgerTables, policy: Policy, place: Place | None) -> 
     here = {"target_kind": place.kind, "target_place": place.to, "warehouse": place.warehouse} if place else {}
     found = tables.entries(1, **wanted, **here)
     return found[0] if found else None
-
-
-def _make_database(path: Path) -> None:
-    """In a format that command lines older than this DuckDB can read, too."""
-    try:
-        with duckdb.connect() as connection:
-            file = literal(str(path)).sql("duckdb")
-            connection.execute(f"ATTACH {file} AS ledger (STORAGE_VERSION 'v1.4.0')")
-    except duckdb.Error as error:
-        raise EngineError(f"ledger.database: {path}: {opening_fault(error)}") from error
 
 
 def _is_warehouse(path: Path, engine: Engine) -> bool:

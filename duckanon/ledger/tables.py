@@ -13,9 +13,9 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.engine import Engine, Relation
-from duckanon.engine.names import folded, quoted
 from duckanon.errors import EngineError
 from duckanon.query.expressions import DIALECT, all_of, column, literal, sql
+from duckanon.query.names import folded, quoted
 
 SCHEMA = "duckanon"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from duckanon.engine.names import folded
 from duckanon.policy import Policy, Sensitive, ValueThresholds
+from duckanon.query.names import folded
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from duckanon import resources
-from duckanon.engine.names import folded
 from duckanon.policy import Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask
 from duckanon.policy.reader import Section, is_number, one_of, shown, text, texts, whole
+from duckanon.query.names import folded
 
 # Which calendar unit nests in which: a week lies in no month.
 NESTS_IN = {

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from duckanon.engine.names import folded
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import (
     Policy,
@@ -22,6 +21,7 @@ from duckanon.policy.reader import Section, is_number, number, one_of, text, tex
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.sensitive import read_sensitive
 from duckanon.policy.source import read_source
+from duckanon.query.names import folded
 
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
 LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")

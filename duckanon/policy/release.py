@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from duckanon.engine.formulas import like_a_formula
-from duckanon.engine.names import folded
 from duckanon.policy import FileOptions, Pseudonyms, Release
 from duckanon.policy.reader import Section, one_character, one_of, text, texts, truth, whole
+from duckanon.query.formulas import like_a_formula
+from duckanon.query.names import folded
 
 KINDS = ("table", "view", "parquet", "csv")
 COMPRESSIONS = {"parquet": ("snappy", "zstd", "gzip", "uncompressed"), "csv": ("none", "gzip", "zstd")}

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from duckanon.engine.names import folded
 from duckanon.errors import Fault
 from duckanon.policy import CsvOptions, Source
 from duckanon.policy.reader import Section, a_table, one_character, one_of, text, truth
+from duckanon.query.names import folded
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 TYPES = ("VARCHAR", "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DOUBLE", "DATE", "TIMESTAMP")

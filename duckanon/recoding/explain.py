@@ -7,9 +7,10 @@ from typing import Any
 
 from duckanon.census.counting import Census
 from duckanon.recoding import Found
-from duckanon.result import GENERALIZED
 from duckanon.search.problem import Problem
 from duckanon.search.survey import Surveyed
+
+GENERALIZED = "with everything generalized"
 
 
 def why(found: Found, problem: Problem, where: str) -> Iterator[str]:

@@ -9,12 +9,11 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
-from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, same, sql
+from duckanon.recoding.rows import Labels, Shown, released_rows
 from duckanon.recoding.utility import utility_of
-from duckanon.release import Labels, Shown, released_rows
-from duckanon.release.view import Keeper, generalized_by_level, guarded_view
-from duckanon.result import named_levels
+from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
 from duckanon.search.measure import Measurement, Measurer
 
 

@@ -15,8 +15,8 @@ from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, same, sql, text_of
 from duckanon.recoding import Found
 from duckanon.recoding.full_domain import FullDomain
-from duckanon.release import Labels, labelled_cells, repeated_rows
-from duckanon.release.view import Keeper
+from duckanon.recoding.rows import Labels, labelled_cells, repeated_rows
+from duckanon.recoding.view import Keeper
 from duckanon.search import Step
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer

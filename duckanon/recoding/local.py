@@ -14,9 +14,9 @@ from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import judged_classes
 from duckanon.query.expressions import case_of, column, literal, same, sql
+from duckanon.recoding.rows import Labels, Shown, released_rows
 from duckanon.recoding.utility import Lost, lost_utility
-from duckanon.release import Labels, Shown, released_rows
-from duckanon.release.view import Keeper, guarded_view, read_kept, shown_as_they_are
+from duckanon.recoding.view import Keeper, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
 
 

@@ -10,8 +10,8 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.policy.load import LOCAL
-from duckanon.release import Labels
-from duckanon.release.view import Keeper
+from duckanon.recoding.rows import Labels
+from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurement, Measurer

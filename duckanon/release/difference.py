@@ -10,13 +10,13 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.relabel import is_top, relabelled
 from duckanon.policy import Policy
 from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, literal, same, sql, text_of
+from duckanon.query.names import folded
 from duckanon.release.previous import Previous
 
 _OWN_LEVELS = (

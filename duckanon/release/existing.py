@@ -6,10 +6,10 @@ from pathlib import Path
 
 from duckanon.census.source import BoundSource, released_type
 from duckanon.engine import Column, Engine, Relation
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
+from duckanon.query.names import folded
 from duckanon.release.file import read_json, sidecar_of
 from duckanon.release.folder import bound_release, mark_of_folder
 from duckanon.release.mark import levels_in, made_by

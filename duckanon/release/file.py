@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from duckanon.census.source import BoundSource
 from duckanon.engine import Engine, Relation
-from duckanon.engine.formulas import like_a_formula
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
-from duckanon.ledger.fingerprints import files_fingerprint
 from duckanon.policy import Policy
+from duckanon.query.formulas import like_a_formula
+from duckanon.release.fingerprints import files_fingerprint
 from duckanon.release.mark import made_by, metadata_of
 from duckanon.release.permissions import pass_on
 from duckanon.release.place import Place, remove, to_disk

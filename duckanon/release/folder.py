@@ -13,12 +13,12 @@ from sqlglot import exp
 
 from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import is_dictionary
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.names import folded
 from duckanon.release.file import FileTarget, read_json, sidecar_of
 from duckanon.release.mark import made_by
 from duckanon.release.place import remove, to_disk

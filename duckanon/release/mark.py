@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from duckanon.ledger.fingerprints import policy_hash
 from duckanon.policy import Policy
+from duckanon.release.fingerprints import policy_hash
 
 
 def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:

@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Engine, Relation
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.names import folded
 from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
 
 

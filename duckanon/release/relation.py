@@ -6,14 +6,14 @@ from sqlglot import exp
 
 from duckanon.census.source import BoundSource, define_source
 from duckanon.engine import Engine, Relation
-from duckanon.engine.names import quoted
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
-from duckanon.ledger.fingerprints import relation_fingerprint
 from duckanon.policy import MappingTable, Policy
 from duckanon.query.expressions import create, drop, sql, table
+from duckanon.query.names import quoted
+from duckanon.recoding.view import Keeper
+from duckanon.release.fingerprints import relation_fingerprint
 from duckanon.release.mark import made_by
-from duckanon.release.view import Keeper
 
 SCHEMA = "duckanon"  # holds what a released view needs to stay true: its mapping tables, its source query
 

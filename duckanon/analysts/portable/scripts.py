@@ -18,8 +18,8 @@ from duckanon.analysts.portable.closeness import closeness_metric
 from duckanon.analysts.portable.diversity import diversity_metrics
 from duckanon.analysts.portable.shares import share_metrics
 from duckanon.analysts.portable.sizes import size_metrics
-from duckanon.engine.names import quoted, split_name
 from duckanon.errors import Fault, PolicyError
+from duckanon.query.names import quoted, split_name
 from duckanon.query.steps import Asked, Metric
 
 __all__ = ["DIALECTS", "Metric", "comment", "metric_queries", "metrics_script"]

@@ -10,7 +10,6 @@ from sqlglot import exp
 from duckanon import resources
 from duckanon.census.source import bind_source
 from duckanon.engine import Engine
-from duckanon.engine.names import folded
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, PolicyError
 from duckanon.hierarchy import Hierarchy
@@ -18,6 +17,7 @@ from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.drift import Drift
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.names import folded
 
 _EXAMPLES = 3
 

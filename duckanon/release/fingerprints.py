@@ -15,9 +15,9 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.engine import Column, Engine, Relation
-from duckanon.engine.names import folded
 from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.query.expressions import column, sql
+from duckanon.query.names import folded
 
 # Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
 _WHERE = {"Policy": ("folder", "file", "text", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
