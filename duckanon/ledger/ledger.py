@@ -11,6 +11,7 @@ from typing import Protocol
 from duckanon.engine import Engine
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.lock import locked
+from duckanon.engine.opening import make_database
 from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
 from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
 from duckanon.policy import Policy
@@ -165,8 +166,7 @@ class FileLedger:
     def _tables(self) -> Iterator[LedgerTables]:
         with locked(f"{self.path}: another run writes to this ledger", ("ledger", _resolved(self.path)), _PATIENCE):
             if not self.path.exists():
-                with explained("ledger.database"):
-                    make_database(self.path)
+                make_database(self.path)
             with DuckDB.open(self.path, writable=True, wait=_PATIENCE) as engine:
                 engine.must_have_room_for_our_schema()
                 engine.execute(sql("BEGIN"))  # what does not come to its end is gone when the file is closed
