@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from duckanon.engine import Column
-from duckanon.engine.formulas import escaped_cell, like_a_formula, unescaped_cell
+from duckanon.engine.formulas import escaped_cell, unescaped_cell
+from duckanon.query.formulas import like_a_formula
 from tests.conftest import Command, Folder
 
 FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''-x", "=", "-"]
