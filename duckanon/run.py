@@ -17,7 +17,7 @@ from duckanon.audit.release import audit_release
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.pseudonyms import policy_key
-from duckanon.census.source import BoundSource, bind_source, define_source
+from duckanon.census.source import BoundSource, bind_source, define_source, must_be_there
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, discreet
@@ -39,6 +39,7 @@ from duckanon.search.problem import Problem
 from duckanon.version import VERSION
 from duckanon.watch import Watch
 
+_ONCE = '; if that is what you want, release once with difference = "warn"'
 _LAST_STEP = {"released": "settled", "unchanged": "unchanged", "holds": "holds"}
 
 
@@ -103,6 +104,7 @@ class Run:
 
     def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
         """Make the release and let it take its place, with its entry in the ledger."""
+        must_be_there(self.policy, self.engine)
         self.target = open_target(self.policy, self.engine, replace, dry_run)
         self.stands = exists(self.policy, self.engine) and (not replace or is_ours(self.policy, self.engine))
         before = Scratch(self.engine)
@@ -243,7 +245,7 @@ class Run:
         agree = audited.rows == recoding.rows and audited.classes == recoding.classes and suppressed >= 0
         reasons = [] if agree else ["the release does not hold the rows that the search chose"]
         if policy.release.difference == "refuse":
-            reasons += told_apart
+            reasons += [Message.of(said, _ONCE) for said in told_apart]
             told_apart = ()
         new = {} if recoding.new_rows is None else {"new": recoding.new_rows}
         return self.result(

@@ -64,7 +64,8 @@ def test_values_that_are_not_there(people: Folder, duckanon: Command) -> None:
     text = POLICY.replace("values.HIV", "values.ebola") + '[search]\nmethod = "greedy"\n'
     assert told_of(people, duckanon, text) == ["sensitive.disease.values.ebola: the data has no value 'ebola'"]
     levels = PEOPLE.replace("l = 2", 'l = 2\nlevels = { 1 = ["hiv"], 2 = ["flu"] }')
-    (warning,) = told_of(people, duckanon, levels)
+    less, warning = told_of(people, duckanon, levels)
+    assert less.startswith("the policy asks for less")
     assert "sensitive.disease.levels.1: the data has no value 'hiv', but 1 other value (" in warning
     assert "HIV" not in warning
 

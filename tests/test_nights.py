@@ -91,7 +91,10 @@ CODES = {
     "interrupted": 130,
     "killed": -9,
 }
-IN_THE_LEDGER = ("released", "infeasible", "error", "interrupted")
+# Only a ledger in a file can be written by who was shut out, or came second.
+IN_THE_LEDGER = {name: name for name in ("released", "unchanged", "infeasible", "error", "interrupted")}
+GOOD = ("released", "unchanged")
+IN_A_FILE = IN_THE_LEDGER | {"second": "error", "shut out": "error"}
 
 
 @dataclass(frozen=True)
@@ -405,13 +408,18 @@ def live_through(export: Export, night: Night) -> list[Line]:
             assert published.whole() == before, night.story
         published.must_hold()
         published.must_be_alone(killed="killed" in night.ends)
-        outcomes = [run.outcome for run in runs if run.outcome in IN_THE_LEDGER]
+        told = IN_A_FILE if export.in_files else IN_THE_LEDGER
+        outcomes = [told[run.outcome] for run in runs if run.outcome in told]
+        # Who is shut out ends first, and who finds nothing to do has waited for the other.
+        outcomes.sort(key=lambda outcome: GOOD.index(outcome) if outcome in GOOD else -1)
         return [line_of(outcome, published, began, finished) for outcome in outcomes]
 
 
 def line_of(outcome: str, published: Published, began: datetime, finished: datetime) -> Line:
     if outcome == "released":
         return Line(outcome, published.rows(), published.measured(), began, finished)
+    if outcome == "unchanged":
+        return Line(outcome, published.rows(), {}, began, finished)
     counted = (published.rows()[0], 0, 0) if outcome == "infeasible" else (None, None, None)
     return Line(outcome, counted, {}, began, finished)
 

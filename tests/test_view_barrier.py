@@ -506,9 +506,9 @@ def test_no_type_lists_the_values_of_hidden_rows() -> None:
             assert secrets(refused) == []  # noqa: PT017
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "snowflake", "bigquery"])
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 def test_the_printed_view_is_the_barrier(people: Folder, duckanon: Command, dialect: str) -> None:
-    """In every dialect it can be read; only DuckDB has statistics to take away."""
+    """Only DuckDB has statistics to take away."""
     printed = duckanon("sql", people.policy(PEOPLE), "--dialect", dialect).out.split("guarding itself\n")[1]
     assert printed.count("AS MATERIALIZED (") == 2
     assert ("TRY(" in printed) is (dialect == "duckdb")

@@ -87,9 +87,10 @@ def _for_postgres(node: exp.Expr) -> exp.Expr:
     """The same in PostgreSQL's words: whole numbers of any size, a set in place of a list, finite by comparison."""
     if _is_hugeint(node):
         return exp.DataType.build("DECIMAL(38, 0)")
-    if isinstance(node, exp.Explode):
-        series: exp.Expr = node.this
-        return series
+    if isinstance(node, (exp.Explode, exp.Try)):
+        # A list of numbers is a set of rows there; what TRY takes away, statistics, nobody is told there.
+        inner: exp.Expr = node.this
+        return inner.transform(_for_postgres)
     if isinstance(node, exp.Table) and node.db == "main":
         return exp.Table(this=node.this, alias=node.args.get("alias"))  # DuckDB's default schema
     if isinstance(node, exp.Anonymous) and node.name.upper() == "ISFINITE":

@@ -87,7 +87,7 @@ def _given(levels: str, census: Census) -> Node:
     for part in levels.split(","):
         name, equals, level = part.rpartition("=")
         if not equals:
-            faults.append(Fault("--levels", f"'{part}' names no level", f"write {part}=1"))
+            faults.append(Fault("--levels", f"'{part}' names no level", "write COLUMN=LEVEL, such as age=2"))
             continue
         hierarchy = names.get(folded(name.strip()))
         if hierarchy is None:

@@ -142,16 +142,23 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, engin
         raise PolicyError(faults, policy.file)
 
 
+def must_be_there(policy: Policy, engine: Engine) -> Relation | None:
+    """The table of the source. Asked before anything is said of the target: that may be the table that was meant."""
+    named = policy.source.table
+    relation = engine.find(named) if named is not None else None
+    if named is not None and relation is None:
+        what = f"there is no table or view '{named}' in {engine.location}"
+        raise PolicyError([Fault("source.table", what, engine.nearest(named))], policy.file)
+    return relation
+
+
 def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None = None) -> Relation:
     """The relation that holds the source rows; a query or file becomes a view, temporary unless
     `persistent` names it."""
     engine, source = scratch.engine, policy.source
-    if source.table is not None:
-        relation = engine.find(source.table)
-        if relation is None:
-            what = f"there is no table or view '{source.table}' in {engine.location}"
-            raise PolicyError([Fault("source.table", what, engine.nearest(source.table))], policy.file)
-        return relation
+    named = must_be_there(policy, engine)
+    if named is not None:
+        return named
     rows = scratch.adopt("TABLE", "source_rows") if source.file is not None and persistent is None else None
     name = persistent if persistent is not None else scratch.adopt("VIEW", "source")
     if source.query is not None:
@@ -174,6 +181,7 @@ def reading_of(policy: Policy) -> Reading:
         texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
         numbers=(*ranged, *measured),
         dates=(*ranged, *dated),
+        figures=tuple(s.column for s in policy.sensitive if s.publish == "value"),
         csv=policy.source.csv,
     )
 
@@ -190,7 +198,11 @@ def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[C
     ]
     typed = {folded(name): type_ for name, type_ in policy.source.csv.types.items()}
     faults += [
-        Fault(f"source.csv.types.{name}", f"{fields[folded(name)]} of the column cannot be read as {type_}", remedy)
+        Fault(
+            f"source.csv.types.{name}",
+            f"{fields[folded(name)]} of the column cannot be read as {type_}",
+            f"choose another type, {remedy}",
+        )
         for name, type_ in policy.source.csv.types.items()
         if folded(name) in fields
     ]
@@ -200,9 +212,11 @@ def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[C
             continue
         where, said = f"quasi_identifiers.{q.column}.hierarchy", f"in {fields[folded(q.column)]} of the file"
         if isinstance(q.hierarchy, Intervals):
-            faults.append(Fault(where, f"intervals need numbers or dates, and there is something else {said}", remedy))
+            written = f"{remedy}; or say how dates are written in source.csv.dateformat"
+            faults.append(Fault(where, f"intervals need numbers or dates, and there is something else {said}", written))
         elif isinstance(q.hierarchy, Dates) and dateformat is not None:
-            faults.append(Fault(where, f"there is no date as source.csv.dateformat says {said}", remedy))
+            written = f"is the format right? If so, {remedy}"
+            faults.append(Fault(where, f"there is no date as source.csv.dateformat says {said}", written))
     for s in policy.sensitive:
         if s.proximity is not None and folded(s.column) in fields and folded(s.column) not in typed:
             said = f"needs numbers, and there is something else in {fields[folded(s.column)]} of the file"

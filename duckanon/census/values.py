@@ -15,6 +15,8 @@ from duckanon.query.expressions import case_of, column, literal, sql, text_of
 
 # Stands for "no level": policies number their levels from 0.
 NO_LEVEL = -1
+# Of a column of numbers, no more than this share of the values are something else.
+_FEW = 0.1
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,19 @@ def value_table(
         raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
     found = list(_mentioned(wanted, table, engine)) if wanted.publish == "value" else []
     warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
+    if wanted.t is not None and not numeric:
+        warnings += _nearly_numbers(wanted, table, engine)
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
+
+
+def _nearly_numbers(wanted: Sensitive, table: exp.Table, engine: Engine) -> tuple[str, ...]:
+    """A word on a text column that is one only for a few values: t takes texts for equally far from each other."""
+    others = "COUNT(CASE WHEN TRY_CAST(:text AS DOUBLE) IS NULL THEN 1 END)"
+    ((others, values),) = engine.fetch(exp.select(sql(others, text=text_of(column("value"))), "COUNT(*)").from_(table))
+    if not 0 < others <= values * _FEW:
+        return ()
+    what = f"{others:,} of the {values:,} values are no numbers, so the column is text and t does not weigh amounts"
+    return (f"sensitive.{wanted.column}.t: {what}; clean them, or cast the column in source.query",)
 
 
 def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.Query:
@@ -137,7 +151,7 @@ def _spellings(named: list[str], table: exp.Table, engine: Engine) -> dict[str, 
     text = text_of(column("value"))
     values = exp.select(text.as_("text"), _look(text).as_("look"), "rows").from_(table).subquery("t")
     query = query.from_(texts).join(values, on=sql("t.look = :look", look=_look(spelled)), join_type="left")
-    counts = {row[0]: row[1:] for row in engine.fetch(query.group_by(spelled), "what looks like the named values")}
+    counts = {row[0]: row[1:] for row in engine.fetch(query.group_by(spelled))}
     return {text: counts[text] for text in named}
 
 

@@ -84,7 +84,10 @@ def history(options: argparse.Namespace) -> int:
     policy = Policy.load(options.policy) if options.policy else None
     database = (policy.ledger or _database(policy, options.db)) if policy else options.db
     if database is None:
-        raise PolicyError([Fault("duckanon history", "no ledger is named", "give a policy, or a database with --db")])
+        what, remedy = "no ledger is named", "give a policy, or a database with --db"
+        if policy is not None:
+            what, remedy = f"the policy {policy.name} keeps no ledger", '[ledger] database = "ledger.duckdb" names one'
+        raise PolicyError([Fault("duckanon history", what, remedy)])
     with DuckDB.open(database, writable=False) as engine:
         runs = history(engine, policy.name if policy else None, options.limit)
     say(json.dumps(runs, ensure_ascii=False, default=str) if options.json else as_text(runs))
@@ -188,7 +191,7 @@ def _told(result: Result, options: argparse.Namespace) -> int:
     if options.json:
         say(json.dumps(result.as_json(), ensure_ascii=False, default=str))
         for reason in result.reasons if not logged else ():
-            say(f"duckanon: {reason}", sys.stderr)
+            say("duckanon: " + reason, sys.stderr)
     else:
         say(summary(result), sys.stdout if result.good or logged else sys.stderr)
     return GOOD if result.good else FAILS
@@ -208,4 +211,4 @@ def _open(policy: Policy, override: Path | None, writable: bool, options: argpar
         fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
         raise PolicyError([fault], policy.file)
     limits = Limits(options.memory_limit, options.threads) if options else None
-    return DuckDB.open(path, writable, limits, wait=options.wait if options else 0)
+    return DuckDB.open(path, writable, limits, wait=options.wait if options else None)

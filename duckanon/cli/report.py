@@ -15,7 +15,7 @@ def summary(result: Result) -> str:
         return _headline(result)
     lines = [_headline(result)]
     if result.reasons:
-        lines += [f"  {reason}" for reason in result.reasons]
+        lines += ["  " + reason for reason in result.reasons]
     if result.status != "infeasible":
         lines += ["", *_rows(result)]
         if result.levels:
@@ -31,7 +31,7 @@ def summary(result: Result) -> str:
         lines += ["", _effort(result.effort)]
     if result.utility and (result.levels or result.classes_by_levels):
         lines += ["", _utility(result.utility)]
-    lines += [f"warning: {warning}" for warning in result.warnings]
+    lines += ["warning: " + warning for warning in result.warnings]
     return "\n".join(lines)
 
 

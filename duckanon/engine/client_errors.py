@@ -57,14 +57,16 @@ def is_lock(error: duckdb.Error) -> bool:
     return isinstance(error, duckdb.IOException) and "Could not set lock on file" in str(error)
 
 
-def opening_fault(error: duckdb.Error, waited: float = 0.0) -> str:
+def opening_fault(error: duckdb.Error, waited: float | None = None) -> str:
+    """`waited`: seconds, where the command can wait."""
     text = str(error)
     if is_lock(error):
         holder = re.search(r"\(PID (\d+)\)", text)
         who = f"another process ({holder[1]})" if holder else "another process"
         if waited:
             return f"is still in use by {who} after {waited:g} seconds; close it there, or work on a copy"
-        return f"is in use by {who}; close it there, wait for it with --wait SECONDS, or work on a copy"
+        wait = "wait for it with --wait SECONDS, " if waited is not None else ""
+        return f"is in use by {who}; close it there, {wait}or work on a copy"
     if "not a valid DuckDB database" in text:
         return "is not a DuckDB database"
     return f"cannot be opened: {first_line(error)}"

@@ -47,8 +47,9 @@ class DuckDB:
         self._macros: str | None = None
 
     @classmethod
-    def open(cls, path: Path | None, writable: bool, limits: Limits | None = None, wait: float = 0.0) -> DuckDB:
-        """Open a database file, or an empty database in memory. `wait`: seconds for another process to leave it."""
+    def open(cls, path: Path | None, writable: bool, limits: Limits | None = None, wait: float | None = None) -> DuckDB:
+        """Open a database file, or an empty database in memory. `wait`: seconds for another process to leave it, where
+        that can be chosen."""
         location = "the database in memory" if path is None else str(path)
         connection, spill = connect(path, writable, limits or Limits(), wait)
         return cls(connection, location, persistent=path is not None, spill=spill)
@@ -216,7 +217,8 @@ class DuckDB:
             raise EngineError("source.query: must be one SELECT statement")
         if statements[0].named_parameters:
             raise EngineError("source.query: must not have parameters")
-        self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
+        with explained("source.query"):
+            self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
 
     def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> dict[str, int]:
         """A view over files; temporary if it may keep the `rows` of CSV files in a temporary table, which is read once.

@@ -47,6 +47,7 @@ class Reading:
     texts: tuple[str, ...] = ()  # folders' names say them as they are written, so that 02139 keeps its zero
     numbers: tuple[str, ...] = ()  # of a CSV file: a rule needs them as numbers, if they are all written as such
     dates: tuple[str, ...] = ()  # likewise
+    figures: tuple[str, ...] = ()  # numbers, if reading them so changes no field
     csv: CsvOptions = field(default_factory=CsvOptions)
 
 

@@ -24,7 +24,9 @@ class Limits:
     threads: int | None = None
 
 
-def connect(path: Path | None, writable: bool, limits: Limits, wait: float) -> tuple[duckdb.DuckDBPyConnection, Spill]:
+def connect(
+    path: Path | None, writable: bool, limits: Limits, wait: float | None
+) -> tuple[duckdb.DuckDBPyConnection, Spill]:
     """A database file, or an empty database in memory, and the folder that it spills to. Never creates a file."""
     connection = duckdb.connect() if path is None else _connect_file(path, writable, wait)
     spill = Spill()
@@ -37,7 +39,7 @@ def connect(path: Path | None, writable: bool, limits: Limits, wait: float) -> t
     return connection, spill
 
 
-def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyConnection:
+def _connect_file(path: Path, writable: bool, wait: float | None) -> duckdb.DuckDBPyConnection:
     if path.is_dir():
         raise EngineError(f"{path}: is a folder, not a DuckDB database")
     if not path.exists():
@@ -48,7 +50,7 @@ def _connect_file(path: Path, writable: bool, wait: float) -> duckdb.DuckDBPyCon
     with path.open("rb") as file:
         if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
             raise EngineError(f"{path}: is not a DuckDB database")
-    end = time.monotonic() + wait
+    end = time.monotonic() + (wait or 0)
     while True:
         try:
             return duckdb.connect(str(path), read_only=not writable)

@@ -29,6 +29,7 @@ class Form:
     type: str
     fits: str
     value: str
+    exact: bool = False  # the value is written as the text was, so that reading it changes nothing
 
 
 def _written(type_: str, pattern: str, finite: bool = False) -> Form:
@@ -49,6 +50,14 @@ _NUMBERS = (
     _written("DOUBLE", _NUMBER, finite=True),
 )
 _DATES = (_written("DATE", _DATE), _written("TIMESTAMP", _MOMENT))
+
+
+def _unchanged(form: Form) -> Form:
+    """Only what is written as the database itself writes it; not an empty text, which would become NULL."""
+    return Form(form.type, f"({form.fits} AND CAST({form.value} AS VARCHAR) = {{v}})", form.value, exact=True)
+
+
+_UNCHANGED_NUMBERS = tuple(_unchanged(_NUMBERS[place]) for place in (0, 2))
 
 
 def _dates(dateformat: str | None) -> tuple[Form, ...]:
@@ -109,7 +118,9 @@ def _delimiter(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
 
 def csv_columns(path: str, said: str, fetch: Fetch) -> list[str]:
     """The columns inside one file."""
-    inside = f"read_csv({text(escaped_path(path))}, {said}, all_varchar = true, hive_partitioning = false)"
+    # Lines that do not fit are said when all are read: with their number.
+    options = f"{said}, all_varchar = true, ignore_errors = true, hive_partitioning = false"
+    inside = f"read_csv({text(escaped_path(path))}, {options})"
     return [name for name, *_ in fetch(f"DESCRIBE SELECT * FROM {inside}")]
 
 
@@ -134,7 +145,7 @@ class Interpreted:
     def query(self, source: str, columns: list[str], strict: bool) -> str:
         """The rows of `source` with these columns read. Not `strict`: those are left out in which a field that was not
         there before is not written as the others."""
-        read = [f"{form.value.format(v=_field(name))} AS {quoted(name)}" for name, form in self.forms.items()]
+        read = [f"{form.value.format(v=_field(name, form))} AS {quoted(name)}" for name, form in self.forms.items()]
         query = f"SELECT {', '.join(map(quoted, columns))} FROM {source}"
         if read:
             query = f"SELECT * REPLACE ({', '.join(read)}) FROM {source}"
@@ -153,7 +164,7 @@ def interpret(source: str, columns: list[str], reading: Reading, fetch: Fetch) -
         good = [form for form, fields in zip(forms, found, strict=True) if not fields]
         if good:
             chosen[name] = good[0]
-        else:
+        elif not forms[0].exact:
             misfits[name] = min(found)
     return Interpreted(chosen, misfits)
 
@@ -169,26 +180,29 @@ def _misfits(source: str, name: str, forms: tuple[Form, ...], fetch: Fetch) -> t
 def _wanted(columns: list[str], reading: Reading) -> dict[str, tuple[Form, ...]]:
     """The forms that each column may have, in their order."""
     said = {folded(name): type_ for name, type_ in reading.csv.types.items()}
-    numbers, dates = ({folded(name) for name in names} for names in (reading.numbers, reading.dates))
+    asked = (reading.numbers, reading.dates, reading.figures)
+    numbers, dates, figures = ({folded(name) for name in names} for names in asked)
     wanted: dict[str, tuple[Form, ...]] = {}
     for name in columns:
         key = folded(name)
         if key in said:
             wanted[name] = (_form_of(said[key], reading.csv.dateformat),) if said[key] != "VARCHAR" else ()
-        else:
-            wanted[name] = (_NUMBERS if key in numbers else ()) + (
-                _dates(reading.csv.dateformat) if key in dates else ()
-            )
+        elif key in numbers or key in dates:
+            read = _NUMBERS if key in numbers else ()
+            wanted[name] = (*read, *(_dates(reading.csv.dateformat) if key in dates else ()))
+        elif key in figures:
+            wanted[name] = _UNCHANGED_NUMBERS
     return {name: forms for name, forms in wanted.items() if forms}
 
 
 def _good(name: str, form: Form) -> str:
-    return f"({_field(name)} IS NULL OR {form.fits.format(v=_field(name))})"
+    field = _field(name, form)
+    return f"({field} IS NULL OR {form.fits.format(v=field)})"
 
 
-def _field(name: str) -> str:
+def _field(name: str, form: Form) -> str:
     """In a column of numbers or dates an empty text says as little as NULL."""
-    return f"nullif({quoted(name)}, '')"
+    return quoted(name) if form.exact else f"nullif({quoted(name)}, '')"
 
 
 def csv_fault(error: EngineError) -> str:
@@ -197,10 +211,10 @@ def csv_fault(error: EngineError) -> str:
     line = re.search(r"CSV Error on Line: ([0-9]+)", said)
     where = f"line {line[1]}" if line else "a line"
     if "encoded" in said:
-        return f"{where} is not in the encoding that is expected; say it in source.csv.encoding"
+        return f"{where} is not in the encoding that is expected; say it in source.csv.encoding, such as latin-1"
     columns = re.search(r"Expected Number of Columns: ([0-9]+) Found: ([0-9]+)", said)
     if columns:
-        return f"{where} has {columns[2]} columns, the first has {columns[1]}"
-    if "quote" in said.split("Possible")[0].lower():
+        return f"{where} has {columns[2]} fields, the first has {columns[1]}; see source.csv.delimiter and quote"
+    if "unterminated quote" in said:
         return f"{where} has a quote that is not closed, or not as source.csv.quote says"
-    return "not all lines have the same number of columns, or they are not written as source.csv says"
+    return "not all lines have the same number of fields, or they are not written as source.csv says"

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Engine
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, HierarchyError
+from duckanon.errors import EngineError, Fault, HierarchyError
 from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
@@ -52,6 +52,8 @@ def build_hierarchies(
             scheme, found = _prepared(index, quasi_identifier, source_column, counted, scratch, unmapped)
         except HierarchyError as error:
             faults += error.faults
+            if isinstance(error.__cause__, EngineError):
+                break  # what the database has refused once ends the transaction: nothing more can be asked
             continue
         schemes.append(scheme)
         if found is not None:

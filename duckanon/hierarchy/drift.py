@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
-from duckanon.hierarchy.computed import VALUE
+from duckanon.hierarchy.computed import VALUE, DatesKind
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
@@ -43,7 +43,8 @@ def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine)
     remedies = 'set privacy.unmapped = "suppress" or "top"'
     if scheme.kind is not None:
         what = f"{drift.values} values cannot be placed: not a {scheme.kind.takes}"
-        return Fault(scheme.where, what, f"clean the source, cast the column in source.query, or {remedies}")
+        written = 'say how a CSV file writes dates (source.csv.dateformat = "%d/%m/%Y"), ' if _are_dates(scheme) else ""
+        return Fault(scheme.where, what, f"{written}clean the source, cast the column in source.query, or {remedies}")
     unknown = scheme.unknown(VALUE)
     assert unknown is not None
     examples = exp.select(text_of(VALUE).as_("text")).from_(domain).where(_strange(unknown)).order_by("text").limit(3)
@@ -51,6 +52,10 @@ def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine)
     many = f"{drift.values} value{'s' if drift.values > 1 else ''} of the source ({drift.rows} rows)"
     remedy = f"add them to the hierarchy, clean the source, or {remedies}"
     return Fault(scheme.where, Message.of(f"does not map {many}, such as ", named), remedy)
+
+
+def _are_dates(scheme: Scheme) -> bool:
+    return isinstance(scheme.kind, DatesKind) and scheme.kind.from_text
 
 
 def without_unknown(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:

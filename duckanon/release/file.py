@@ -37,10 +37,8 @@ class FileTarget:
 
     def _must_be_free(self) -> None:
         if self.path.exists() and not self.replace and not self._ours():
-            raise ReleaseError(
-                f"release.to: {self.path} exists and was not made by this policy; "
-                "choose another name, or replace it with --replace"
-            )
+            why = "is not as this policy left it" if self._was_ours() else "exists and was not made by this policy"
+            raise ReleaseError(f"release.to: {self.path} {why}; choose another name, or replace it with --replace")
 
     def _must_fit(self) -> None:
         if self.path.is_dir():
@@ -61,6 +59,10 @@ class FileTarget:
         known = read_json(sidecar_of(self.path))
         states = known.get("files")
         return made_by(known.get("mark"), self.policy) and isinstance(states, list) and any(map(self._is_now, states))
+
+    def _was_ours(self) -> bool:
+        """Whether a release of this policy stood here, which somebody has changed since."""
+        return made_by(read_json(sidecar_of(self.path)).get("mark"), self.policy)
 
     def _state(self, path: Path) -> Any:
         """By what a release is known again."""

@@ -37,6 +37,15 @@ class FolderTarget(FileTarget):
         if self.path.exists() and not self.path.is_dir():
             raise ReleaseError(f"release.to: {self.path} is a file; with partition_by it must be a folder")
 
+    def _must_be_free(self) -> None:
+        """Not even with --replace anything is removed that no release has written."""
+        super()._must_be_free()
+        found = self._state(self.path) if self.path.exists() else {}
+        strange = [name for name in found if not _may_go(name)] if not mark_of_folder(self.path) else []
+        if strange:
+            what = f"holds {len(strange):,} file{'s' if len(strange) > 1 else ''} and is no release of any policy"
+            raise ReleaseError(f"release.to: {self.path} {what}; remove it yourself, or choose another name")
+
     def _ours(self) -> bool:
         """A folder of this policy without strange files in it; an empty one is nobody's."""
         found = self._state(self.path)
@@ -145,6 +154,11 @@ def bound_release(policy: Policy, source: BoundSource) -> Release:
         raise PolicyError(faults, policy.file)
     columns = tuple(spelled[folded(name)] for name in options.partition_by)
     return changed(policy.release, options=changed(options, partition_by=columns))
+
+
+def _may_go(name: str) -> bool:
+    """What those who write such folders leave in them: _SUCCESS, .crc files; never data."""
+    return Path(name).name.startswith(("_", "."))
 
 
 def mark_of_folder(path: Path) -> str | None:
