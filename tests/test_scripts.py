@@ -258,7 +258,7 @@ def test_pseudonyms_are_left_to_a_run(people: Folder, duckanon: Command) -> None
     told = duckanon("sql", people.policy(text))
     assert told.code == 0
     assert "-- Pseudonyms need the key, which only a run is given: what makes them fails here.\n" in told.out
-    with pytest.raises(duckdb.Error, match="not provided for the following parameters: .*inner_pad"):
+    with pytest.raises(duckdb.Error, match=r"not provided for the following parameters: .*inner_pad"):
         executed(told.out, people.database, people.path)
 
 
