@@ -23,7 +23,7 @@ ROOMS = (
         "search",
         "local",
     ),
-    *("recoding", "release", "result", "audit", "ledger", "watch", "run", "analysts", "cli", "__main__"),
+    *("recoding", "release", "result", "audit", "ledger", "watch", "outcome", "run", "analysts", "cli", "__main__"),
 )
 CLIENTS = ("duckdb",)
 

@@ -12,8 +12,17 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.query.expressions import column, same, sql, text_of
 from duckanon.query.names import folded
+from duckanon.recoding import Recoding
 from duckanon.recoding.view import generalized_by_level, read_source
 from duckanon.search.lattice import Node
+
+
+def people_of_release(recoding: Recoding, source: BoundSource, released: Relation, scratch: Scratch) -> People | None:
+    """Whose the rows of a release are, where people are counted."""
+    if source.entity is None:
+        return None
+    assert recoding.levels is not None  # the policy has refused methods without
+    return people_of(recoding.shown, tuple(recoding.levels.values()), source, released, scratch)
 
 
 def people_of(census: Census, node: Node, source: BoundSource, released: Relation, scratch: Scratch) -> People:

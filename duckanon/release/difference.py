@@ -11,6 +11,7 @@ from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
+from duckanon.errors import Message
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.relabel import is_top, relabelled
 from duckanon.policy import Policy
@@ -31,7 +32,7 @@ def difference(
     """What is to be said of this release and the one before it: classes whose size changed by fewer than k rows, which
     are not hidden among k then; and whatever could not be compared."""
     if previous.unread is not None:
-        return (previous.unread,)
+        return (Message.of("release.difference: ", previous.unread),)
     if previous.classes is None:
         return ()
     common = [_common(h, previous.classes, previous.has(h.column.name), released, scratch) for h in census.hierarchies]
@@ -39,7 +40,7 @@ def difference(
     told += _other_columns(previous, source)
     told += [column.incomparable for column in common if column.incomparable]
     told += [_OWN_LEVELS] if policy.search.method in LOCAL or not previous.one_level else []
-    return tuple(said for said in told if said)
+    return tuple(Message.of("release.difference: ", said) for said in told if said)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,8 @@ from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingTable, Policy
 from duckanon.query.expressions import create, drop, sql, table
 from duckanon.query.names import quoted
+from duckanon.recoding import Recoding
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.recoding.view import Keeper
 from duckanon.release.fingerprints import relation_fingerprint
 from duckanon.release.mark import made_by
@@ -43,6 +45,17 @@ class RelationTarget:
 
     def must_not_be(self, source: BoundSource) -> None:
         """A relation that is not the source, as was checked at the start."""
+
+    def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
+        if self.place.kind != "view":
+            return recoding.query(source, AS_THEY_ARE)
+        self.clear_kept()
+        rows = source.table
+        if self.policy.source.table is None:
+            kept = define_source(self.policy, scratch, persistent=self.kept_name("source"))
+            self.engine.comment(kept, mark)
+            rows = kept.table
+        return recoding.view(source, rows, self.keeper(mark))
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.existing is not None:

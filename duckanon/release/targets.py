@@ -11,6 +11,8 @@ from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
+from duckanon.recoding import Recoding
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.release.file import FileTarget
 from duckanon.release.folder import FolderTarget
 from duckanon.release.mark import made_by, mark_of
@@ -23,6 +25,9 @@ class Target(Protocol):
     """A place for a release. `build` makes it and returns what to verify; `settle` lets the world see it."""
 
     def must_not_be(self, source: BoundSource) -> None: ...
+    def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
+        """What `build` makes the release of."""
+
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation: ...
     def fingerprint(self, released: Relation) -> str | None:
         """Of what was built, by which it is known again; None: it will not stand."""
@@ -58,6 +63,11 @@ class DryTarget:
 
     def must_not_be(self, source: BoundSource) -> None:
         self.target.must_not_be(source)
+
+    def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
+        if self.policy.release.kind != "view":
+            return recoding.query(source, AS_THEY_ARE)
+        return recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         name = scratch.view("release", query, "the release")
