@@ -13,7 +13,7 @@ from duckanon.audit.people import people_of_release
 from duckanon.audit.release import audit_release
 from duckanon.census.counting import take_census
 from duckanon.census.pseudonyms import policy_key
-from duckanon.census.source import BoundSource, bind_source, must_be_there
+from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError
@@ -25,7 +25,7 @@ from duckanon.recoding.explain import GENERALIZED, why
 from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release.difference import difference
 from duckanon.release.existing import exists, is_ours
-from duckanon.release.previous import GONE, Previous, look_back
+from duckanon.release.previous import GONE, Previous, edited, look_back
 from duckanon.release.targets import mark_of, open_target
 from duckanon.result import Result
 from duckanon.search import feasibility
@@ -98,7 +98,6 @@ class Run:
 
     def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
         """Make the release and let it take its place, with its entry in the ledger."""
-        must_be_there(self.policy, self.engine)
         self.target = open_target(self.policy, self.engine, replace, dry_run)
         self.stands = exists(self.policy, self.engine) and (not replace or is_ours(self.policy, self.engine))
         before = Scratch(self.engine)
@@ -127,9 +126,14 @@ class Run:
     def look_back(self, scratch: Scratch) -> Previous:
         """The release that stands, as far as this one is compared with it or added to it."""
         compared = self.policy.release.difference != "ignore" and self.policy.release.kind != "view"
-        if self.stands and (compared or self.incremental):
-            return look_back(self.policy, self.engine, scratch, compared, self.incremental)
-        return GONE if compared and not self.stands and self.book.last is not None else Previous()
+        if not (compared or self.incremental):
+            return Previous()
+        if not self.stands:
+            return GONE if self.book.last else self.book.elsewhere()
+        if self.book.is_another(self.target.standing()):
+            return edited(self.incremental)
+        rules = self.book.last_rules()
+        return look_back(self.policy, self.engine, scratch, compared, self.incremental, rules)
 
     def execute(self, dry_run: bool, standing: str | None) -> Result:
         policy, scratch = self.policy, self.scratch
@@ -164,7 +168,8 @@ class Run:
             people = people_of_release(found.recoding, source, released, scratch)
             audited = audit_release(policy, released, census, people, scratch)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
-            told_apart = difference(policy, self.previous, released, census, source, scratch)
+            levels = found.recoding.levels
+            told_apart = difference(policy, self.previous, released, levels, census, source, scratch)
             self.book.release_fingerprint = self.target.fingerprint(released) if self.book.ledger.kept else None
         return outcome.verified(found.recoding, audited, dry_run, told_apart)
 

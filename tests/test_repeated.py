@@ -312,7 +312,8 @@ def test_the_ledger_keeps_the_policy_and_what_the_levels_show(people: Folder, du
     assert row["policy_text"] == PEOPLE
     shows: dict[str, Any] = json.loads(row["shows"])
     assert {name: part["level"] for name, part in shows.items()} == told["levels"]
-    assert shows["age"] == {"level": 2, "says": "ranges of 10", "rule": {"intervals": "10", "origin": "0"}}
+    assert shows["age"] == {"level": 2, "says": "ranges of 10", "rule": shows["age"]["rule"]}
+    assert shows["age"]["rule"] == {"intervals": "10", "origin": "0", "of": "number", "decimals": 0}
     assert row["started_at"] <= row["finished_at"]
 
 

@@ -171,6 +171,14 @@ class DuckDB:
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
         return resolve(parts, self.fetch(CATALOG), here, schema)
 
+    def definition(self, relation: Relation) -> str | None:
+        """The query of a view; None: it is a table."""
+        schema, name = relation.parts[-2:] if len(relation.parts) > 1 else ("main", relation.parts[0])
+        found = self.connection.execute(
+            "SELECT sql FROM duckdb_views() WHERE schema_name = ? AND view_name = ? AND NOT temporary", [schema, name]
+        ).fetchall()
+        return found[0][0] if found else None
+
     def nearest(self, spelled: str) -> str:
         """What to do about a name that means no table or view: the one that was meant, or what there is."""
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
 from duckanon.hierarchy import Hierarchy
@@ -12,17 +10,24 @@ from duckanon.query.expressions import column, literal, sql
 LABEL = column("label")
 
 
-def relabelled(hierarchy: Hierarchy, labels: exp.Query) -> exp.Query:
+def relabelled(hierarchy: Hierarchy, labels: exp.Query, base: int | None) -> exp.Query:
     """Each of the `labels` (label) with at_0, at_1, … up to the level below the top: what it is there. NULL: the labels
-    of that level are finer, or nobody can tell."""
-    levels = range(hierarchy.height)
+    of that level are finer, or nobody can tell. `base`: the level that all of them are of; None: that is not known, so
+    each is taken for the most general that it may be."""
     if hierarchy.listing is not None:
-        return _listed(hierarchy, labels)
+        return _listed(hierarchy, labels, base)
+    at = (_computed(hierarchy, level, base).as_(f"at_{level}") for level in range(hierarchy.height))
+    return exp.select("label", *at).from_(labels.subquery("labels"))
+
+
+def _computed(hierarchy: Hierarchy, level: int, base: int | None) -> exp.Expr:
     kind = hierarchy.kind
     assert kind is not None
-    at = (kind.relabel(LABEL, level) if level else kind.raw(LABEL) for level in levels)
-    known = [_or_top(hierarchy, label).as_(f"at_{level}") for level, label in enumerate(at)]
-    return exp.select("label", *known).from_(labels.subquery("labels"))
+    if base is not None and level < base:
+        return exp.cast(exp.null(), "VARCHAR")
+    if level == base == 0:
+        return _or_top(hierarchy, LABEL.copy(), base)
+    return _or_top(hierarchy, kind.relabel(LABEL, level) if level else kind.raw(LABEL), base)
 
 
 def is_top(hierarchy: Hierarchy) -> exp.Expr:
@@ -32,32 +37,43 @@ def is_top(hierarchy: Hierarchy) -> exp.Expr:
     return sql("label = :top", top=literal(hierarchy.top))
 
 
-def _or_top(hierarchy: Hierarchy, label: exp.Expr) -> exp.Expr:
-    """What a hierarchy does not know may be shown as the top among the labels of any level."""
+def _or_top(hierarchy: Hierarchy, label: exp.Expr, base: int | None) -> exp.Expr:
+    """What a hierarchy does not know may be shown as the top among the labels of any level; and where nobody knows of
+    which level a label is, what looks like the top may be it."""
+    if not hierarchy.starred and base is not None:
+        return label
     inside = literal(hierarchy.top) if hierarchy.starred else exp.cast(exp.null(), "VARCHAR")
     return sql("CASE WHEN :is_top THEN :inside ELSE :label END", is_top=is_top(hierarchy), inside=inside, label=label)
 
 
-def _listed(hierarchy: Hierarchy, labels: exp.Query) -> exp.Query:
+def _listed(hierarchy: Hierarchy, labels: exp.Query, base: int | None) -> exp.Query:
     query = exp.select(column("label", "l")).from_(labels.subquery("l"))
     for level in range(hierarchy.height):
         alias = f"p{level}"
-        query = query.select(_or_top(hierarchy, column("parent", alias)).as_(f"at_{level}"))
+        parent = exp.cast(exp.null(), "VARCHAR") if base is not None and level < base else column("parent", alias)
+        query = query.select(_or_top(hierarchy, parent, base).as_(f"at_{level}"))
         on = exp.EQ(this=column("label", "l"), expression=column("child", alias))
-        query = query.join(_parents(hierarchy, level).subquery(alias), on=on, join_type="left")
+        query = query.join(_parents(hierarchy, level, base).subquery(alias), on=on, join_type="left")
     return query
 
 
-def _parents(hierarchy: Hierarchy, level: int) -> exp.Select:
-    """child, parent: the labels up to a level with the one of that level which they belong to."""
+def _parents(hierarchy: Hierarchy, level: int, base: int | None) -> exp.Select:
+    """child, parent: the labels up to a level with the one of that level which they belong to. A label that stands on
+    several levels is of the `base` or, if that is not known, of the highest."""
     assert hierarchy.listing is not None
     listing = hierarchy.listing
-
-    def pairs() -> Iterator[exp.Select]:
-        for below in range(level + 1):
-            child, parent = column(f"level_{below}").as_("child"), column(f"level_{level}").as_("parent")
-            yield exp.select(child, parent).from_(listing.copy())
-
-    every = exp.union(*pairs()) if level else next(pairs())
+    levels = [base] if base is not None and base <= level else list(range(level + 1))
+    every = exp.union(*(_pairs(listing, below, level) for below in levels)) if len(levels) > 1 else None
+    pairs = every or _pairs(listing, levels[0], level)
     only = sql("CASE WHEN COUNT(DISTINCT parent) = 1 THEN MIN(parent) END")
-    return exp.select("child", only.as_("parent")).from_(every.subquery("pairs")).group_by("child")
+    query = exp.select("child", only.as_("parent")).from_(pairs.subquery("pairs")).group_by("child")
+    if base is None:
+        for above in range(level + 1, hierarchy.height):
+            higher = exp.select(column(f"level_{above}")).from_(listing.copy())
+            query = query.where(exp.not_(exp.In(this=column("child"), query=higher.subquery())))
+    return query
+
+
+def _pairs(listing: exp.Table, below: int, level: int) -> exp.Select:
+    child, parent = column(f"level_{below}").as_("child"), column(f"level_{level}").as_("parent")
+    return exp.select(child, parent).distinct().from_(listing.copy())

@@ -22,15 +22,19 @@ def level_rule(hierarchy: Hierarchy, level: int, engine: Engine) -> Rule:
     if level == hierarchy.height:
         return TOP
     if level == 0:
-        return RAW
+        # What the list does not know was shown as the top: with other values on it, others would be shown as they are.
+        return RAW | ({"known": _digest(hierarchy, 0, engine)} if hierarchy.starred and hierarchy.listing else {})
     if hierarchy.kind is not None:
         return hierarchy.kind.rule(level)
+    return {"listed": _digest(hierarchy, level, engine)}
+
+
+def _digest(hierarchy: Hierarchy, level: int, engine: Engine) -> str:
     assert hierarchy.listing is not None
-    pair = sql(
-        "BIT_XOR(MD5_NUMBER(:value || CHR(31) || :label))", value=column("level_0"), label=column(f"level_{level}")
-    )
+    value, label = column("level_0"), column(f"level_{level}")
+    pair = sql("BIT_XOR(MD5_NUMBER(:value || CHR(31) || :label))", value=value, label=label)
     ((rows, digest),) = engine.fetch(exp.select("COUNT(*)", pair).from_(hierarchy.listing))
-    return {"listed": f"{rows}:{digest}"}
+    return f"{rows}:{digest}"
 
 
 def level_that_shows(rule: Rule, hierarchy: Hierarchy, engine: Engine) -> int | None:
@@ -51,7 +55,7 @@ def _nowhere_finer(rule: Rule, last: Rule) -> bool:
         return True
     if rule.keys() != last.keys():
         return False
-    if "intervals" in rule:
+    if "intervals" in rule and rule["of"] == last["of"]:
         width, origin = (Decimal(rule[part]) for part in ("intervals", "origin"))
         last_width, last_origin = (Decimal(last[part]) for part in ("intervals", "origin"))
         return width % last_width == 0 and (origin - last_origin) % last_width == 0

@@ -15,7 +15,7 @@ from typing import Any
 
 from duckanon.census.counting import Census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, Message, ReleaseError, discreet, said_of
+from duckanon.errors import DuckanonError, EngineError, Message, ReleaseError, discreet, said_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import level_rule
 from duckanon.ledger import FileLedger, Ledger, Place, database_of, open_ledger
@@ -24,6 +24,7 @@ from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.policy.demands import weaker
 from duckanon.release.fingerprints import Fingerprints, policy_hash, take_fingerprints
+from duckanon.release.previous import Previous, unread
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
@@ -58,6 +59,27 @@ class Book:
         """The last release in this place."""
         return self.ledger.last(self.policy, self.place)
 
+    @cached_property
+    def last_anywhere(self) -> Entry | None:
+        """The last release of this policy, wherever it went."""
+        return self.ledger.last(self.policy, None)
+
+    def is_another(self, standing: str | None) -> bool:
+        """Whether what stands in the place, by its fingerprint, is not the release that the ledger knows there."""
+        known = self.last.release_fingerprint if self.last else None
+        return known is not None and standing is not None and known != standing
+
+    def last_rules(self) -> dict[str, Any] | None:
+        """What the levels of the last release in this place showed."""
+        return _read_json(self.last.shows) if self.last and self.last.shows else None
+
+    def elsewhere(self) -> Previous:
+        """Nothing was released here; if it was elsewhere, readers may have that."""
+        last = self.last_anywhere
+        if last is None:
+            return Previous()
+        return unread(f"the last release of this policy went to {last.target_kind} {last.target_place}")
+
     def must_be_kept(self) -> None:
         """Without a ledger nobody knows what the last release was made from."""
         if self.dry_run:
@@ -77,11 +99,13 @@ class Book:
             raise ReleaseError(f"{following.asked} needs a ledger, and this run keeps none; {remedy}")
         if self.last is None and stands:
             raise following.stopped("the ledger does not know the release that is in the place")
-        return None if self.last is None else following.node(self.last)
+        # Who keeps old releases keeps those that went elsewhere, too.
+        last = self.last if incremental else self.last or self.last_anywhere
+        return None if last is None else following.node(last)
 
     def asks_for_less(self) -> Iterator[str]:
         """What the last release of this policy, wherever it went, was asked for and this one is not."""
-        last = self.ledger.last(self.policy, None)
+        last = self.last_anywhere
         if last is None or last.policy_text is None or last.policy_hash == self.policy_hash:
             return
         try:
@@ -217,6 +241,17 @@ def _figures(result: Result) -> dict[str, Any]:
 
 def _hashes(taken: Fingerprints) -> dict[str, Any]:
     return {"hierarchy_hash": taken.hierarchies, "source_fingerprint": taken.source}
+
+
+def _read_json(cell: str) -> dict[str, Any]:
+    """What an entry of the ledger holds; the ledger is only a database, which somebody may have edited."""
+    try:
+        found = json.loads(cell)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise EngineError("the ledger has an entry that cannot be read: somebody has changed it")
+    return found
 
 
 def _now() -> datetime:

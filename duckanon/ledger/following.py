@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from duckanon.census.counting import Census
-from duckanon.errors import ReleaseError
+from duckanon.errors import DuckanonError, ReleaseError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import Rule, level_that_shows, lowest_level_nowhere_finer
 from duckanon.ledger.tables import Entry
@@ -37,7 +37,17 @@ class Following:
         more."""
         if last.levels is None:
             raise self.stopped("it follows the last release, and that has no levels")
-        levels: dict[str, int] = json.loads(last.levels)
+        try:
+            return self._node(last)
+        except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError):
+            raise self.stopped(
+                "the ledger's entry of the last release cannot be read: somebody has changed it"
+            ) from None
+
+    def _node(self, last: Entry) -> tuple[int, ...]:
+        levels: dict[str, int] = json.loads(last.levels or "{}")
+        if self._was_another_query(last):
+            raise self.stopped("source.query is not what it was at the last release")
         if levels.keys() != {h.column.name for h in self.census.hierarchies}:
             raise self.stopped("the last release had other quasi-identifiers")
         if last.shows is None:
@@ -53,6 +63,14 @@ class Following:
             what = "no more" if may_rise else "no other"
             raise self.stopped(_CHANGED.format(hierarchy.column.name, what))
         return level
+
+    def _was_another_query(self, last: Entry) -> bool:
+        """The same levels of other values may show more."""
+        try:
+            then = Policy.parse(last.policy_text) if last.policy_text else self.policy
+        except DuckanonError:
+            return False  # that it cannot be read is said elsewhere
+        return then.source.query != self.policy.source.query
 
     def _by_numbers(self, levels: dict[str, int], last: Entry) -> tuple[int, ...]:
         """An earlier version did not say what the levels showed: their numbers are good while nothing has changed."""

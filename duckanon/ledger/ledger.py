@@ -39,9 +39,13 @@ class Place:
         return cls(release.kind, to, None if database is None else _resolved(database))
 
     @property
+    def in_warehouse(self) -> bool:
+        return self.kind in ("table", "view")
+
+    @property
     def key(self) -> tuple[str, ...] | None:
         """What two runs must not write at the same time; None: a relation in memory, which only this process has."""
-        if self.kind not in ("table", "view"):
+        if not self.in_warehouse:
             return (self.to,)
         return (self.to, self.warehouse) if self.warehouse else None
 
@@ -178,7 +182,9 @@ def _last_release(tables: LedgerTables, policy: Policy, place: Place | None) -> 
     if not tables.exist():
         return None
     wanted = {"policy": policy.name, "outcome": "released"}
-    here = {"target_kind": place.kind, "target_place": place.to, "warehouse": place.warehouse} if place else {}
+    here: dict[str, str | None] = {"target_kind": place.kind, "target_place": place.to} if place else {}
+    if place and place.in_warehouse:
+        here["warehouse"] = place.warehouse
     found = tables.entries(1, **wanted, **here)
     return found[0] if found else None
 

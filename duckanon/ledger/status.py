@@ -14,6 +14,7 @@ from duckanon.ledger.history import wrapped
 from duckanon.ledger.tables import Entry, LedgerTables
 
 _GOOD = ("released", "unchanged")
+_CLOCKS_DIFFER = timedelta(minutes=5)
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ def _status(here: list[Entry], longest: timedelta | None) -> Status:
     problem = None
     if here[0].outcome not in _GOOD:
         problem = f"failed: {here[0].outcome}"
+    elif age is not None and age < -_CLOCKS_DIFFER:
+        problem = "dated in the future: nobody can tell how old it is"
     elif longest is not None and age is not None and age > longest:
         problem = "too old"
     releases = tuple(entry for entry in here if entry.outcome == "released")[:2]

@@ -11,35 +11,41 @@ from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Message
+from duckanon.errors import Message, Value
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.relabel import is_top, relabelled
+from duckanon.hierarchy.rules import level_that_shows
 from duckanon.policy import Policy
-from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, literal, same, sql, text_of
 from duckanon.query.names import folded
 from duckanon.release.previous import Previous
 
-_OWN_LEVELS = (
-    "classes at their own levels can be compared only at levels that all of them can be brought to; "
-    "who has both releases may tell apart more than is counted here"
-)
+_MORE = "who has both releases may tell apart more than is counted here"
+_OWN_LEVELS = f"classes at their own levels can be compared only where all of them can be brought to; {_MORE}"
+_THEN, _NOW = "then", "now"
 
 
 def difference(
-    policy: Policy, previous: Previous, released: Relation, census: Census, source: BoundSource, scratch: Scratch
+    policy: Policy,
+    previous: Previous,
+    released: Relation,
+    levels: dict[str, int] | None,
+    census: Census,
+    source: BoundSource,
+    scratch: Scratch,
 ) -> tuple[str, ...]:
-    """What is to be said of this release and the one before it: classes whose size changed by fewer than k rows, which
-    are not hidden among k then; and whatever could not be compared."""
+    """What is to be said of this release, at its `levels`, and the one before it: classes whose size changed by fewer
+    than k rows, which are not hidden among k then; and whatever could not be compared."""
     if previous.unread is not None:
         return (Message.of("release.difference: ", previous.unread),)
     if previous.classes is None:
         return ()
-    common = [_common(h, previous.classes, previous.has(h.column.name), released, scratch) for h in census.hierarchies]
+    sides = _Sides(previous, released, levels, scratch)
+    common = [sides.common(hierarchy) for hierarchy in census.hierarchies]
     told = [_told_apart(policy, common, previous.classes, released, scratch)]
-    told += _other_columns(previous, source)
-    told += [column.incomparable for column in common if column.incomparable]
-    told += [_OWN_LEVELS] if policy.search.method in LOCAL or not previous.one_level else []
+    told += _other_columns(previous, census, source)
+    told += [part.incomparable for part in common if part.incomparable]
+    told += [_OWN_LEVELS] if levels is None or previous.said is None else []
     return tuple(Message.of("release.difference: ", said) for said in told if said)
 
 
@@ -49,39 +55,80 @@ class _Column:
 
     name: str
     index: int
-    labels: exp.Table | None  # label, common: of both releases; None: at the top, all are alike
+    labels: exp.Table | None  # side, label, common; None: at the top, all are alike
     incomparable: str | None = None
 
 
-def _common(hierarchy: Hierarchy, before: exp.Table, was_there: bool, released: Relation, scratch: Scratch) -> _Column:
-    """At the finest level that the labels of both releases can be brought to."""
-    index, name = hierarchy.index, hierarchy.column.name
-    if not was_there:
-        return _Column(name, index, None)
-    then = exp.select(column(f"g{index}").as_("label")).distinct().from_(before)
-    now = exp.select(text_of(column(name)).as_("label")).distinct().from_(released.table)
-    sides = {"then": then, "now": now}
-    each = [exp.select("label", literal(side).as_("side")).from_(query.subquery("q")) for side, query in sides.items()]
-    shown = scratch.table(f"then_and_now_{index}", exp.union(*each, distinct=False), f"what {name} showed and shows")
-    distinct = exp.select("label").distinct().from_(shown).where(sql("label IS NOT NULL"))
-    labels = scratch.table(f"relabelled_{index}", relabelled(hierarchy, distinct), f"{name} at each level")
-    lost = [sql(f"COUNT(*) - COUNT(at_{level})") for level in range(hierarchy.height)]
-    (unknown,) = scratch.engine.fetch(exp.select(*lost).from_(labels))
-    level = next((level for level, count in enumerate(unknown) if count == 0), None)
-    if level is None:
-        return _Column(name, index, None, _removed(hierarchy, shown, scratch))
-    pairs = exp.select("label", column(f"at_{level}").as_("common")).from_(labels)
-    return _Column(name, index, scratch.table(f"common_{index}", pairs, f"{name} as both releases can show it"))
+@dataclass(frozen=True)
+class _Sides:
+    """The two releases, whose labels are brought to one level."""
 
+    previous: Previous
+    released: Relation
+    levels: dict[str, int] | None
+    scratch: Scratch
 
-def _removed(hierarchy: Hierarchy, shown: exp.Table, scratch: Scratch) -> str | None:
-    """Where one of the releases shows nothing of a column, nothing can be compared there, and nothing is left out."""
-    tells = sql("label IS NOT NULL AND NOT :top", top=exp.paren(is_top(hierarchy)))
-    ((sides,),) = scratch.engine.fetch(exp.select(sql("COUNT(DISTINCT side)")).from_(shown).where(tells))
-    if sides < 2:
+    def common(self, hierarchy: Hierarchy) -> _Column:
+        """At the finest level that the labels of both releases can be brought to."""
+        index, name = hierarchy.index, hierarchy.column.name
+        bases = {_THEN: self._base_then(hierarchy), _NOW: self.levels[name] if self.levels else None}
+        if not self.previous.has(name) or hierarchy.height in bases.values():
+            return _Column(name, index, None)  # one of them shows nothing of it, so there is nothing to compare
+        sides = [self._labels(side, hierarchy, base) for side, base in bases.items()]
+        thing = f"then_and_now_{index}"
+        labels = self.scratch.table(thing, exp.union(*sides, distinct=False), f"what {name} showed and shows")
+        lost = [sql(f"COUNT(label) - COUNT(at_{level})") for level in range(hierarchy.height)]
+        (unknown,) = self.scratch.engine.fetch(exp.select(*lost).from_(labels))
+        level = next((level for level, count in enumerate(unknown) if count == 0), None)
+        if level is None:
+            return _Column(name, index, None, self._removed(hierarchy, labels))
+        at = column(f"at_{level}")
+        brought = exp.select("side", "label", at.as_("common")).from_(labels)
+        table = self.scratch.table(f"common_{index}", brought, f"{name} as both releases can show it")
+        return _Column(name, index, table, self._doubt(name, table))
+
+    def _base_then(self, hierarchy: Hierarchy) -> int | None:
+        """The level of now that shows what the column showed then; None: nobody knows."""
+        name = hierarchy.column.name
+        if self.previous.rules and name in self.previous.rules:
+            return level_that_shows(self.previous.rules[name]["rule"], hierarchy, self.scratch.engine)
+        return (self.previous.said or {}).get(name) if self.previous.same_policy else None
+
+    def _labels(self, side: str, hierarchy: Hierarchy, base: int | None) -> exp.Select:
+        assert self.previous.classes is not None
+        label: exp.Expr = column(f"g{hierarchy.index}")
+        rows = self.previous.classes
+        if side == _NOW:
+            label, rows = text_of(column(hierarchy.column.name)), self.released.table
+        every = exp.select(label.as_("label")).distinct().from_(rows)
+        shown = exp.select("label").from_(every.subquery("every")).where(sql("label IS NOT NULL"))
+        return exp.select(literal(side).as_("side"), "*").from_(relabelled(hierarchy, shown, base).subquery("at"))
+
+    def _removed(self, hierarchy: Hierarchy, labels: exp.Table) -> str | None:
+        """Where one of the releases shows nothing of a column, nothing is left out by not comparing it."""
+        tells = exp.not_(exp.paren(is_top(hierarchy)))
+        ((sides,),) = self.scratch.engine.fetch(exp.select(sql("COUNT(DISTINCT side)")).from_(labels).where(tells))
+        if sides < 2:
+            return None
+        what = "its labels of then and now do not nest, so classes cannot be compared by it"
+        return f"{hierarchy.column.name}: {what}; {_MORE}"
+
+    def _doubt(self, name: str, labels: exp.Table) -> str | None:
+        """At the level of one of them, at least, a label is what it was; and some are the same in both."""
+        changed = "COUNT(DISTINCT CASE WHEN label IS DISTINCT FROM common THEN side END)"
+        shared = exp.select("common").from_(labels).group_by("common").having(sql("COUNT(DISTINCT side) = 2"))
+        ((coarser, sides, both),) = self.scratch.engine.fetch(
+            exp.select(
+                sql(changed),
+                sql("COUNT(DISTINCT side)"),
+                exp.select("COUNT(*)").from_(shared.subquery("shared")).subquery(),
+            ).from_(labels)
+        )
+        if coarser == 2:
+            return f"{name}: its labels of then and now nest only at a level that neither of them shows; {_MORE}"
+        if sides == 2 and not both:
+            return f"{name}: none of its labels is what it was, so classes cannot be compared by it; {_MORE}"
         return None
-    what = "its labels of then and now do not nest, so classes cannot be compared by it"
-    return f"{hierarchy.column.name}: {what}; who has both releases may tell apart more than is counted here"
 
 
 def _told_apart(
@@ -89,8 +136,9 @@ def _told_apart(
 ) -> str | None:
     compared = [part for part in common if part.labels is not None]
     keys = [f"g{part.index}" for part in compared]
-    then = _classes(compared, before, {part.index: column(f"g{part.index}", "r") for part in compared}, "r.x")
-    now = _classes(compared, released.table, {p.index: text_of(column(p.name, "r")) for p in compared}, "1")
+    labels_then: dict[int, exp.Expr] = {part.index: column(f"g{part.index}", "r") for part in compared}
+    then = _classes(compared, before, _THEN, labels_then, "r.x")
+    now = _classes(compared, released.table, _NOW, {p.index: text_of(column(p.name, "r")) for p in compared}, "1")
     changed = (
         exp.select(sql("ABS(COALESCE(a.x, 0) - COALESCE(b.x, 0))").as_("rows"))
         .from_(then.subquery("b"))
@@ -108,23 +156,37 @@ def _told_apart(
     )
 
 
-def _classes(compared: list[_Column], rows: exp.Table, labels: dict[int, exp.Expr], number: str) -> exp.Select:
+def _classes(
+    compared: list[_Column], rows: exp.Table, side: str, labels: dict[int, exp.Expr], number: str
+) -> exp.Select:
     """g{i} … and x: the classes of a release by the labels that both releases can show."""
     query = exp.select(sql(f"SUM({number})").as_("x")).from_(exp.alias_(rows.copy(), "r", table=True))
     for part in compared:
         assert part.labels is not None
         alias = f"l{part.index}"
-        on = exp.EQ(this=labels[part.index], expression=column("label", alias))
+        mine = exp.EQ(this=column("side", alias), expression=literal(side))
+        on = exp.and_(exp.EQ(this=labels[part.index], expression=column("label", alias)), mine)
         query = query.join(exp.alias_(part.labels, alias, table=True), on=on, join_type="left")
         query = query.select(column("common", alias).as_(f"g{part.index}"))
     return query.group_by(*(column("common", f"l{part.index}") for part in compared)) if compared else query
 
 
-def _other_columns(previous: Previous, source: BoundSource) -> Iterator[str]:
-    """A column that only one of the releases has says more of some rows than the other does."""
+def _other_columns(previous: Previous, census: Census, source: BoundSource) -> Iterator[str]:
+    """A column that only one of the releases has, or that was generalized in only one of them, says more of some rows
+    than the other does. The names of a file's columns may be values: the first line of one without a header."""
     now, then = ({folded(name): name for name in names} for names in (source.released, previous.columns))
-    gone, new = ([names[key] for key in names if key not in other] for names, other in ((then, now), (now, then)))
-    said = [f"{what} {', '.join(names)}" for what, names in (("no longer has", gone), ("now has", new)) if names]
+    gone = [Value(then[key]) for key in then if key not in now]
+    new = [now[key] for key in now if key not in then]
+    said = [
+        Message.of(what, Message.joined(", ", names))
+        for what, names in (("no longer has ", gone), ("now has ", new))
+        if names
+    ]
     if said:
         what = "they are compared by the quasi-identifiers that both have, and not by these"
-        yield f"the release {' and '.join(said)}, unlike the last one; {what}"
+        yield Message.of("the release ", Message.joined(" and ", said), f", unlike the last one; {what}")
+    generalized = {folded(h.column.name) for h in census.hierarchies}
+    shown = [name for name in previous.said or {} if folded(name) in now and folded(name) not in generalized]
+    if shown:
+        names = ", ".join(shown)
+        yield f"{names}: was generalized in the last release and is not in this one, so it is not compared; {_MORE}"

@@ -10,9 +10,10 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.names import folded
-from duckanon.release.file import read_json, sidecar_of
+from duckanon.release.file import how_written, read_json, sidecar_of
+from duckanon.release.fingerprints import policy_hash
 from duckanon.release.folder import bound_release, mark_of_folder
-from duckanon.release.mark import levels_in, made_by
+from duckanon.release.mark import levels_in, made_by, policy_hash_in
 
 
 def exists(policy: Policy, engine: Engine) -> bool:
@@ -27,6 +28,11 @@ def said_levels(policy: Policy, engine: Engine) -> dict[str, int]:
     """The levels that the release itself says it is of, where it says so."""
     mark = _mark(policy, engine)
     return levels_in(mark) if made_by(mark, policy) else {}
+
+
+def says_policy(policy: Policy, engine: Engine) -> bool:
+    """Whether what stands in the place was made by this policy as it is now."""
+    return policy_hash_in(_mark(policy, engine)) == policy_hash(policy)
 
 
 def is_ours(policy: Policy, engine: Engine) -> bool:
@@ -62,6 +68,9 @@ def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> R
     what = "folder" if release.options.partition_by else "file"
     if not (path.is_dir() if what == "folder" else path.is_file()):
         raise ReleaseError(f"release.to: there is no {what} {path} yet; run the policy first")
+    written = read_json(sidecar_of(path)).get("written")
+    if release.kind == "csv" and written not in (None, how_written(release, source.released)):
+        raise ReleaseError(f"release.to: {path} was written with other options than the policy has now")
     name = scratch.adopt("VIEW", "released")
     engine.define_release(name, path, release, _columns(path, release, source, engine))
     return Relation((name.name,), "view")

@@ -13,7 +13,7 @@ from duckanon.census.source import BoundSource
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
-from duckanon.policy import Policy
+from duckanon.policy import Policy, Release
 from duckanon.query.formulas import like_a_formula
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import Dictionaries
@@ -32,6 +32,7 @@ class FileTarget:
         self.place = Place(policy, engine)
         self.path = self.place.path
         self.replace, self._usual = replace, 0o600
+        self._columns: tuple[str, ...] = ()
         self._must_fit()
         self.place.must_be_writable()
         self.place.must_hold_no_input()
@@ -76,6 +77,7 @@ class FileTarget:
 
     def must_not_be(self, source: BoundSource) -> None:
         """A file is no table; that it is no input was checked at the start. Its columns name themselves in it."""
+        self._columns = source.released
         named = [name for name in source.released if like_a_formula(name)]
         if self.release.options.escape_formulas and named:
             what, remedy = f"'{named[0]}' begins like a formula itself", "name it otherwise in source.query"
@@ -139,7 +141,9 @@ class FileTarget:
         """Before the release takes its place, so that it is ours at every moment: the old one and the new one. It names
         files of the release, so it is open to nobody to whom the release is not."""
         known = [self.unfinished, self.path] if self.path.exists() and self._ours() else [self.unfinished]
-        said = json.dumps({"files": [self._state(path) for path in known], "mark": mark}, ensure_ascii=False)
+        states = [self._state(path) for path in known]
+        how = how_written(self.release, self._columns)
+        said = json.dumps({"files": states, "mark": mark, "written": how}, ensure_ascii=False)
         written = self.unfinished.with_suffix(".sidecar")
         try:
             os.close(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -158,6 +162,13 @@ class FileTarget:
         remove(self.unfinished)
         self.place.let_go()
         self.place.sweep()
+
+
+def how_written(release: Release, columns: tuple[str, ...]) -> dict[str, Any]:
+    """What a reader of CSV files must know: its options and, where the files do not name their columns, these."""
+    options = release.options
+    told = {name: getattr(options, name) for name in ("delimiter", "header", "null", "compression", "escape_formulas")}
+    return told | {"columns": [] if options.header else list(columns)}
 
 
 def sidecar_of(path: Path) -> Path:

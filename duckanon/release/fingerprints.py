@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Engine, Relation
 from duckanon.policy import MappingFile, MappingTable, Policy
-from duckanon.query.expressions import column, sql
+from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
 
 # Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
@@ -63,8 +63,8 @@ def source_fingerprint(policy: Policy, source: exp.Table, engine: Engine) -> str
 
 
 def relation_fingerprint(relation: Relation, engine: Engine) -> str:
-    """Of the rows that a relation shows."""
-    return _digest(_rows(relation.table, engine.columns(relation.table), engine))
+    """Of the rows that a relation shows and, of a view, of how it shows them."""
+    return _digest([_rows(relation.table, engine.columns(relation.table), engine), engine.definition(relation)])
 
 
 def files_fingerprint(path: Path) -> str:
@@ -76,7 +76,9 @@ def files_fingerprint(path: Path) -> str:
 
 def _rows(relation: exp.Table, columns: list[Column], engine: Engine) -> list[Any]:
     """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
-    row = exp.Anonymous(this="HASH", expressions=[column(c.name) for c in columns]).as_("h")
+    # Of a list the hash does not tell NULL from an empty one; its text does.
+    cells = [text_of(column(c.name)) if c.type.endswith("]") else column(c.name) for c in columns]
+    row = exp.Anonymous(this="HASH", expressions=cells).as_("h")
     figures = exp.select("COUNT(*)", sql("SUM(CAST(h AS HUGEINT))"), sql("BIT_XOR(h)"))
     (found,) = engine.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
     return [[[c.name, c.type] for c in columns], *(None if figure is None else str(figure) for figure in found)]

@@ -36,6 +36,15 @@ def levels_in(mark: str | None) -> dict[str, int]:
     return levels if isinstance(levels, dict) else {}
 
 
+def policy_hash_in(mark: str | None) -> str | None:
+    """The hash of the policy that a mark tells."""
+    try:
+        found = json.loads(mark or "{}")
+    except ValueError:
+        return None
+    return found.get("policy_hash") if isinstance(found, dict) else None
+
+
 def metadata_of(mark: str) -> dict[str, str]:
     """The mark, and its parts once more in plain keys: any reader of Parquet files shows them."""
     parts = {f"duckanon_{key}": said for key, said in json.loads(mark).items() if key != "duckanon"}

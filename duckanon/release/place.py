@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import glob
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -86,7 +87,8 @@ class Place:
         if any(_reached(self._first_file().parts, Path(pattern).parts) for pattern in patterns):
             what = "is where source.file looks for the source"
             raise ReleaseError(f"release.to: {self.path} {what}; choose another name")
-        if source.query and self.path.name in source.query:
+        named = rf"(?<![\w.-]){re.escape(self.path.name)}(?![\w.-])"
+        if source.query and re.search(named, source.query):
             raise ReleaseError(f"release.to: source.query reads {self.path.name}; choose another name")
 
     def _first_file(self) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -13,7 +14,7 @@ from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
-from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
+from duckanon.release.existing import existing_release, must_have_its_columns, said_levels, says_policy
 
 
 @dataclass(frozen=True)
@@ -23,19 +24,39 @@ class Previous:
     classes: exp.Table | None = None  # g{i}: the labels of the quasi-identifiers that it has, as texts; x rows
     rows: exp.Table | None = None
     columns: tuple[str, ...] = ()
-    one_level: bool = True  # whether all its rows share the level of each quasi-identifier
+    said: dict[str, int] | None = None  # the level of each quasi-identifier, if all its rows share it
+    rules: dict[str, Any] | None = None  # what these levels showed, if the ledger knows
+    same_policy: bool = False
     unread: Message | None = None  # why it cannot be compared
 
     def has(self, name: str) -> bool:
         return folded(name) in map(folded, self.columns)
 
 
-GONE = Previous(
-    unread=Message.of("the last release is not in its place any more, so this one cannot be compared with it")
-)
+def unread(why: str) -> Previous:
+    """One that this release cannot be compared with."""
+    return Previous(unread=Message.of(why, ", so this one cannot be compared with it"))
 
 
-def look_back(policy: Policy, engine: Engine, scratch: Scratch, compared: bool, added_to: bool) -> Previous:
+GONE = unread("the last release is not in its place any more")
+
+
+def edited(added_to: bool) -> Previous:
+    """What stands there is not what was released: nobody knows what readers have."""
+    what = "what stands in the place is not the release that the ledger recorded"
+    if added_to:
+        raise ReleaseError(f"--incremental: {what}; run without it")
+    return unread(what)
+
+
+def look_back(
+    policy: Policy,
+    engine: Engine,
+    scratch: Scratch,
+    compared: bool,
+    added_to: bool,
+    rules: dict[str, Any] | None,
+) -> Previous:
     """Read the release that stands. Outside the run's transaction, which a file that cannot be read would end."""
     try:
         source = bind_source(policy, scratch)
@@ -47,7 +68,9 @@ def look_back(policy: Policy, engine: Engine, scratch: Scratch, compared: bool, 
             _kept("previous", _classes(relation, columns, source), scratch) if compared else None,
             _kept("previous_rows", _rows(relation, source), scratch) if added_to else None,
             columns,
-            bool(said_levels(policy, engine)),
+            said_levels(policy, engine) or None,
+            rules,
+            says_policy(policy, engine),
         )
     except DuckanonError as error:
         if added_to:

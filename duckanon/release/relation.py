@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.census.source import BoundSource, define_source
+from duckanon.census.source import BoundSource, define_source, must_be_there
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
@@ -38,8 +38,7 @@ class RelationTarget:
 
     def _must_not_be_named_as_source(self) -> None:
         """Said first: --replace would not help."""
-        named = self.policy.source.table
-        source = self.engine.find(named) if named is not None else None
+        source = must_be_there(self.policy, self.engine)
         if source is not None and source.parts == self.place.parts:
             raise ReleaseError(f"release.to: {self.policy.release.to} is the source itself; choose another name")
 

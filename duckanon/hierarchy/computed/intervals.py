@@ -91,7 +91,8 @@ class IntervalsKind:
 
     def rule(self, level: int) -> dict[str, Any]:
         numbers = {"intervals": self.widths[level - 1], "origin": self.origin}
-        return {name: f"{number.normalize():f}" for name, number in numbers.items()}
+        written = {name: f"{number.normalize():f}" for name, number in numbers.items()}
+        return written | {"of": "date" if self.type == "date" else "number", "decimals": self.decimals}
 
     def raw(self, label: exp.Expr) -> exp.Expr:
         bound = "DATE" if self.type == "date" else "DOUBLE"
