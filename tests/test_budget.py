@@ -7,7 +7,7 @@ import pytest
 
 import duckanon as api
 from duckanon import Policy
-from duckanon.local import climb
+from duckanon.local.climb import climbing
 
 # 3 rows are of no city that the hierarchy knows, 2 are alone with theirs: of 5 allowed, none is too many.
 ROWS = [("a", 1)] * 4 + [("b", 2)] * 4 + [("c", 3)] * 2 + [("Atlantis", 1)] * 3
@@ -59,6 +59,6 @@ def test_so_it_is_where_every_class_has_its_own_levels(method: str) -> None:
 
 
 def test_where_a_climb_loses_its_way_the_walk_has_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(climb, "_settled", lambda settlement: False)
+    monkeypatch.setattr(climbing, "_settled", lambda settlement: False)
     assert released("climb", 5) == [("a", 4), ("b", 4)]
     assert released("climb", 4) == [("*", 10)]

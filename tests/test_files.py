@@ -556,7 +556,7 @@ def test_a_database_that_a_writer_holds_is_waited_for(people: Folder) -> None:
     process = holder(people.database, 1)
     try:
         with pytest.raises(EngineError, match=rf"in use by another process \({process.pid}\).*--wait"):
-            DuckDB.open(people.database, writable=False)
+            DuckDB.open(people.database, writable=False, wait=0)
         with pytest.raises(EngineError, match=r"still in use .* after 0.1 seconds"):
             DuckDB.open(people.database, writable=False, wait=0.1)
         with DuckDB.open(people.database, writable=False, wait=20) as engine:

@@ -321,3 +321,170 @@ def test_an_unreadable_policy_of_then_is_said(people: Folder, duckanon: Command)
     released(duckanon, people, PEOPLE)
     people.sql("UPDATE duckanon.releases SET policy_text = 'k = five', policy_hash = 'x'")
     assert "cannot be read by this version" in released(duckanon, people, PEOPLE)["warnings"][0]
+
+
+# -- what an attacker tried -----------------------------------------------------------------------
+
+
+def one_column(kind: str, to: str, column: str, hierarchy: str = "", more: str = "", release: str = "") -> str:
+    said = f"hierarchy = {hierarchy}\n" if hierarchy else ""
+    return f"""
+        name = "p"
+        [source]
+        table = "p"
+        database = "warehouse.duckdb"
+        [privacy]
+        k = 5
+        suppression = 3
+        {more}
+        [quasi_identifiers.{column}]
+        {said}
+        [columns]
+        keep = ["s"]
+        [release]
+        kind = "{kind}"
+        to = "{to}"
+        difference = "refuse"
+        {release}
+        [ledger]
+        database = "ledger.duckdb"
+    """
+
+
+def groups(sizes: dict[str, int]) -> str:
+    """SELECTs of so many rows of each value."""
+    return " UNION ALL ".join(f"SELECT {value} AS g, 'x' AS s FROM range({n})" for value, n in sizes.items())
+
+
+@pytest.mark.parametrize(
+    ("hierarchy", "then", "now"),
+    [
+        ("{ intervals = [10] }", {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
+        ("{ dates = ['month'] }", {"DATE '2024-01-01'": 6}, {"TIMESTAMP '2024-01-01'": 7}),
+        ("", {"30": 6, "31": 6}, {"30::DECIMAL(5, 1)": 7, "31::DECIMAL(5, 1)": 6}),
+    ],
+)
+def test_a_column_of_another_type_is_not_silently_another(
+    folder: Folder, duckanon: Command, hierarchy: str, then: dict[str, int], now: dict[str, int]
+) -> None:
+    text = one_column("parquet", "r.parquet", "g", hierarchy)
+    folder.sql("CREATE TABLE p AS " + groups(then))
+    released(duckanon, folder, text)
+    folder.sql("CREATE OR REPLACE TABLE p AS " + groups(now))
+    assert refused(duckanon, folder, text)
+
+
+def test_a_group_that_is_called_like_a_code(folder: Folder, duckanon: Command) -> None:
+    """C50 is a code and the name of a group; released as groups, then as codes."""
+    (folder.path / "h.csv").write_text("C50,C50,*\nC50.1,C50,*\nC51,C51,*\nC51.1,C51,*\n")
+    text = one_column("table", "r", "g", '"h.csv"')
+    folder.sql("CREATE TABLE p AS " + groups({"'C50'": 4, "'C50.1'": 8, "'C51'": 6, "'C51.1'": 6}))
+    assert released(duckanon, folder, text.replace("suppression = 3", "suppression = 0"))["levels"] == {"g": 1}
+    folder.sql("INSERT INTO p SELECT 'C50', 'x'")
+    assert "1 rows in all" in refused(duckanon, folder, text.replace("suppression = 3", "suppression = 0"))[0]
+
+
+def test_labels_that_nest_only_higher_up_are_said(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE p AS " + groups({"2": 5, "7": 5, "12": 10, "17": 10}))
+    first = one_column("table", "r", "g", "{ intervals = [5, 10, 20] }").replace("k = 5", "k = 8")
+    assert released(duckanon, folder, first)["levels"] == {"g": 2}
+    folder.sql("CREATE OR REPLACE TABLE p AS " + groups({"2": 6, "7": 6, "12": 14, "17": 10}))
+    second = one_column("table", "r", "g", "{ intervals = [5, 20] }").replace("k = 5", "k = 6")
+    reasons = refused(duckanon, folder, second)
+    assert any("nest only at a level that neither" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [('null = "NA"', ""), ("escape_formulas = true", ""), ("header = false", ""), ("", 'delimiter = ";"')],
+)
+def test_a_file_that_was_written_otherwise_is_not_misread(
+    folder: Folder, duckanon: Command, then: str, now: str
+) -> None:
+    folder.sql("CREATE TABLE p AS " + groups({"'-a'": 6, "NULL": 6, "'b'": 6}))
+    released(duckanon, folder, one_column("csv", "r.csv", "g", release=then))
+    folder.sql("INSERT INTO p SELECT NULL, 'x'")
+    (reason,) = refused(duckanon, folder, one_column("csv", "r.csv", "g", release=now))
+    assert "written with other options" in reason
+
+
+def test_a_release_that_was_edited_is_not_compared_with(folder: Folder, duckanon: Command) -> None:
+    text = one_column("table", "r", "g")
+    folder.sql("CREATE TABLE p AS " + groups({"'a'": 6, "'b'": 6}))
+    released(duckanon, folder, text)
+    folder.sql("INSERT INTO p SELECT 'a', 'x'")
+    assert "1 rows in all" in refused(duckanon, folder, text)[0]
+    folder.sql("INSERT INTO r SELECT 'a', 'x'")
+    assert "is not the release that the ledger recorded" in refused(duckanon, folder, text)[0]
+    told = duckanon("run", folder.policy(text), "--incremental")
+    assert told.code == 2
+    assert "is not the release that the ledger recorded" in told.err
+
+
+def test_another_place_does_not_make_the_last_release_forgotten(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE p AS " + groups({str(age): 6 for age in range(20, 40)}))
+    first = one_column("csv", "monday.csv", "g", "{ intervals = [10, 20] }", release='mode = "monotone"')
+    coarse = released(duckanon, folder, first.replace("k = 5", "k = 50"))["levels"]
+    assert coarse == {"g": 1}
+    second = first.replace("monday.csv", "tuesday.csv")
+    (reason,) = refused(duckanon, folder, second)
+    assert "went to csv" in reason
+    assert released(duckanon, folder, second.replace('"refuse"', '"warn"'))["levels"] == coarse
+    (folder.path / "monday.csv").unlink()
+    folder.database.rename(folder.path / "copy.duckdb")
+    again = first.replace("warehouse.duckdb", "copy.duckdb").replace('"refuse"', '"warn"')
+    assert released(duckanon, folder, again)["levels"] == coarse
+
+
+def test_what_was_shown_as_the_top_does_not_become_finer(folder: Folder, duckanon: Command) -> None:
+    names = folder.path / "h.csv"
+    names.write_text("a,*\nb,*\n")
+    folder.sql("CREATE TABLE p AS " + groups({"'a'": 10, "'b'": 10, "'c'": 10, "'d'": 10}))
+    text = one_column("table", "r", "g", '"h.csv"', 'unmapped = "top"', 'mode = "monotone"')
+    released(duckanon, folder, text)
+    names.write_text("a,*\nb,*\nc,*\nd,*\n")
+    assert duckanon("run", folder.policy(text)).code == 2
+    assert folder.sql("SELECT count(DISTINCT g) FROM r") == [(3,)]
+
+
+def test_another_query_is_another_source(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE p AS SELECT '0213' || i % 2 AS g, 'x' AS s FROM range(20) r (i)")
+    text = one_column("table", "r", "g", release='mode = "monotone"')
+    short = text.replace('table = "p"', 'query = "SELECT left(g, 3) AS g, s FROM p"')
+    released(duckanon, folder, short)
+    told = duckanon("run", folder.policy(short.replace("left(g, 3) AS g", "g")))
+    assert told.code == 2
+    assert "source.query is not what it was" in told.err
+
+
+@pytest.mark.parametrize("widths", ["[0.5, 10, 20]", "[5, 20]"])
+def test_fixed_shows_the_same_labels_or_stops(folder: Folder, duckanon: Command, widths: str) -> None:
+    folder.sql("CREATE TABLE p AS " + groups({str(age): 4 for age in range(20, 40)}))
+    text = one_column("table", "r", "g", "{ intervals = [10, 20] }", release='mode = "fixed"')
+    released(duckanon, folder, text.replace("suppression = 3", "suppression = 0"))
+    assert duckanon("run", folder.policy(text.replace("[10, 20]", widths))).code == 2
+
+
+def test_what_is_no_longer_generalized_is_said(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE p AS SELECT i % 2 AS g, i % 3 AS z, 'x' AS s FROM range(60) r (i)")
+    text = one_column("table", "r", "g")
+    released(duckanon, folder, text.replace("[columns]", "[quasi_identifiers.z]\n[columns]"))
+    reasons = refused(duckanon, folder, text.replace('["s"]', '["s", "z"]'))
+    assert any("z: was generalized in the last release" in reason for reason in reasons)
+
+
+def test_a_value_that_looks_like_the_top_is_none(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE p AS " + groups({"'*'": 6, "'a'": 6, "'4*'": 6}))
+    text = one_column("parquet", "r.parquet", "g")
+    released(duckanon, folder, text)
+    assert released(duckanon, folder, text)["warnings"] == []
+
+
+def test_a_ledger_that_somebody_edited_is_said_to_be(people: Folder, duckanon: Command) -> None:
+    released(duckanon, people, policy("fixed"))
+    for cell in ("shows = 'zz'", "levels = '[1]'", """shows = '{"age": 1}'"""):
+        people.sql(f"UPDATE duckanon.releases SET {cell}")
+        told = duckanon("run", people.policy(policy("fixed")))
+        assert told.code == 2
+        assert "somebody has changed it" in told.err
+        assert "unexpected" not in told.err

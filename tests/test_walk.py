@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 
 import duckanon as api
-from duckanon import Policy, search
+from duckanon import Policy
+from duckanon.search import methods
 from tests.conftest import Command, Folder, small_policy
 from tests.test_optimal import MODELS, ROWS, brute_force, is_usable, loaded
 from tests.test_properties import examples
@@ -108,7 +109,7 @@ def test_in_a_vast_lattice_the_walk_looks_around(monkeypatch: pytest.MonkeyPatch
     described = "\n".join(f"[quasi_identifiers.{name}]\nhierarchy = {{ intervals = [2, 4, 8] }}" for name in columns)
     changed = {"privacy": 'entity = "person"', "rule": "l = 2", "method": "greedy", "limits": ""}
     text = PANEL.format(**changed).replace("[quasi_identifiers.age]", described)
-    monkeypatch.setattr(search, "_LOOKS", 0)
+    monkeypatch.setattr(methods, "_LOOKS", 0)
     with duckdb.connect() as connection:
         typed = ", ".join(f"{name} INTEGER" for name in ("person", "year", *columns, "health"))
         connection.execute(f"CREATE TABLE panel ({typed})")
