@@ -188,3 +188,40 @@ def test_history_fits_a_screen(people: Folder, duckanon: Command) -> None:
     assert max(map(len, told.splitlines())) <= 100
     assert "warning: the policy asks for less" in told
     assert "privacy.k: 201 is above" in told
+
+
+def test_a_clock_in_the_future_is_not_well(people: Folder, duckanon: Command) -> None:
+    policy = people.policy(EXPORT + NAMED)
+    assert duckanon("run", policy).code == 0
+    later(people.path / "ledger.duckdb", -48)
+    told = duckanon("status", policy, "--max-age", "1h")
+    assert told.code == 1
+    assert "dated in the future" in told.out
+
+
+def test_a_list_that_is_gone_is_a_change(people: Folder, duckanon: Command) -> None:
+    """DuckDB's hash does not tell NULL from an empty list."""
+    people.sql("ALTER TABLE people ADD COLUMN notes VARCHAR[]", "UPDATE people SET notes = [] WHERE age < 40")
+    policy = people.policy(PEOPLE.replace('identifiers = ["name"]', 'identifiers = ["name"]\nkeep = ["notes"]') + NAMED)
+
+    def status() -> str:
+        return str(duckanon("run", policy, "--if-changed", "--json").json["status"])
+
+    assert [status(), status()] == ["released", "unchanged"]
+    people.sql("UPDATE people_anonymous SET notes = NULL WHERE notes = []")
+    assert [status(), status()] == ["released", "unchanged"]
+    people.sql("UPDATE people SET notes = NULL WHERE notes = []")
+    assert [status(), status()] == ["released", "unchanged"]
+
+
+def test_a_view_that_was_made_anew_by_somebody_is_not_unchanged(people: Folder, duckanon: Command) -> None:
+    policy = people.policy(PEOPLE.replace('"table"', '"view"').replace("k = 3", "k = 2") + NAMED)
+    assert duckanon("run", policy).code == 0
+    assert duckanon("run", policy, "--if-changed", "--json").json["status"] == "unchanged"
+    ((comment,),) = people.sql("SELECT comment FROM duckdb_views() WHERE view_name = 'people_anonymous'")
+    people.sql(
+        "CREATE TABLE shown AS FROM people_anonymous",
+        "CREATE OR REPLACE VIEW people_anonymous AS FROM shown",
+        f"COMMENT ON VIEW people_anonymous IS '{comment}'",
+    )
+    assert duckanon("run", policy, "--if-changed", "--json").json["status"] == "released"
