@@ -20,7 +20,7 @@ from tests.test_ledger import EXPORT, NAMED, outcomes, rows_of
 def later(database: Path, hours: float) -> None:
     """Let so much time go by."""
     with duckdb.connect(str(database)) as connection:
-        connection.execute(f"UPDATE duckanon.releases SET finished_at = finished_at - INTERVAL {hours * 60} MINUTE")
+        connection.execute(f"UPDATE duckanon.releases SET finished_at = finished_at - INTERVAL ({hours * 60}) MINUTE")
 
 
 # -- every run leaves a line ----------------------------------------------------------------------
