@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from duckanon.policy import Policy
     from duckanon.result import Result
+    from duckanon.search.measure import Finding
 
 __version__ = VERSION
 
@@ -38,10 +39,12 @@ __all__ = [
     "BusyError",
     "DuckanonError",
     "EngineError",
+    "Finding",
     "HierarchyError",
     "Policy",
     "PolicyError",
     "ReleaseError",
+    "Result",
     "__version__",
     "check",
     "connect",
@@ -49,6 +52,9 @@ __all__ = [
     "metrics",
     "run",
 ]
+
+# Where the classes are that are no errors.
+_HOMES = {"Policy": "duckanon.policy", "Result": "duckanon.result", "Finding": "duckanon.search.measure"}
 
 
 def connect(database: str | Path | None = None, *, read_only: bool = False) -> DuckDB:
@@ -162,7 +168,7 @@ class _Package(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name not in __all__:
             raise AttributeError(f"module 'duckanon' has no attribute '{name}'")
-        return getattr(import_module("duckanon.policy" if name == "Policy" else "duckanon.errors"), name)
+        return getattr(import_module(_HOMES.get(name, "duckanon.errors")), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and name in __all__):
