@@ -223,7 +223,7 @@ def faults_of(data: dict[str, Any]) -> list[str]:
 
 def changed(key: str, value: Any) -> dict[str, Any]:
     """The whole policy with another value at a key."""
-    data = copy.deepcopy(PLAIN)
+    data: dict[str, Any] = copy.deepcopy(PLAIN)
     *tables, name = key.split(".")
     inner = data
     for table in tables:
