@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import shlex
 from pathlib import Path
@@ -84,3 +85,15 @@ def test_the_examples_print_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
         printed = MOMENT.sub("MOMENT", last.out + last.err)
         assert re.fullmatch(expected(said), printed, re.S), f"{command}\n{printed}"
     assert ran == set(commands())
+    (document,) = re.findall(r"```json\n(.*?)```", GUIDE, re.S)
+    told = duckanon("run", "patients.toml", "--json")
+    assert json.loads(document) == like(json.loads(document), told.json)
+
+
+def like(said: Any, found: Any) -> Any:
+    """Of what was found as much as is said of it, with as many digits."""
+    if isinstance(said, dict):
+        return {key: like(inner, found[key]) for key, inner in said.items()}
+    if isinstance(said, list):
+        return [like(inner, outer) for inner, outer in zip(said, found, strict=False)]
+    return round(found, len(str(said).partition(".")[2])) if isinstance(said, float) else found
