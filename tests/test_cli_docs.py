@@ -15,6 +15,7 @@ from duckanon.cli.words import parser
 from tests.conftest import ROOT, Command
 
 GUIDE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", GUIDE, re.M | re.S))
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")
 
@@ -88,6 +89,15 @@ def test_the_examples_print_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
     (document,) = re.findall(r"```json\n(.*?)```", GUIDE, re.S)
     told = duckanon("run", "patients.toml", "--json")
     assert json.loads(document) == like(json.loads(document), told.json)
+
+
+def test_the_output_in_the_readme_is_the_demos(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duckanon: Command
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert duckanon("demo", "--into", ".").code == 0
+    (said,) = re.findall(r"\$ duckanon run patients.toml\n(.*?)```", README, re.S)
+    assert re.fullmatch(expected(said), duckanon("run", "patients.toml").out, re.S)
 
 
 def like(said: Any, found: Any) -> Any:
