@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -23,6 +24,21 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_sql_and_hierarchies(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"duckanon/sql/macros.sql", "duckanon/sql/demo.sql", "duckanon/hierarchies/us_states.csv"} <= set(names)
+
+
+def test_the_source_distribution_carries_the_documentation(wheel: Path) -> None:
+    (built,) = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(built) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    pages = {path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *(ROOT / "docs").iterdir()]}
+    assert {"SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/policy.schema.json"} <= pages
+    assert pages <= names
+
+
+def test_the_wheel_says_who_made_it(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    assert "Author: The duckanon developers\n" in archive.read(name).decode("utf-8")
 
 
 def test_the_wheel_runs_the_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
