@@ -212,13 +212,13 @@ def written(value: Any) -> str:
     return json.dumps(value)
 
 
-def faults_of(data: dict[str, Any]) -> list[str]:
-    """Where the reader finds faults."""
+def faults_of(data: dict[str, Any]) -> dict[str, str]:
+    """What the reader finds wrong, by key."""
     try:
         Policy.parse("\n".join(f"{name} = {written(value)}" for name, value in data.items()))
     except PolicyError as error:
-        return [fault.where for fault in error.faults]
-    return []
+        return {fault.where: fault.what for fault in error.faults}
+    return {}
 
 
 def changed(key: str, value: Any) -> dict[str, Any]:
@@ -229,7 +229,15 @@ def changed(key: str, value: Any) -> dict[str, Any]:
     for table in tables:
         inner = inner.setdefault(table, {})
     inner[name] = value
+    if name == "row_group_size":
+        data["release"]["kind"] = "parquet"
     return data
+
+
+def probes(key: str) -> list[Any]:
+    """Values to try at a key; where it takes one of some words, also these, and all that the schema has anywhere."""
+    words = re.match(r"must be one of (.*), found", faults_of(changed(key, "x")).get(key, ""))
+    return [*PROBES, *words[1].split(", "), *WORDS] if words else PROBES
 
 
 PLAIN = json.loads(json.dumps(tomllib.loads(WHOLE, parse_float=Decimal), default=float))
@@ -241,23 +249,51 @@ OPTIONAL = [
     *("sensitive.s.level_weight", "columns.identifiers", "columns.drop"),
     *(f"search.{name}" for name in ("loss", "weighting", "time_limit", "nodes", "beta")),
     *(f"release.{name}" for name in ("partition_by", "delimiter", "header", "null", "escape_formulas", "mode")),
-    *("release.compression", "release.difference", "nonsense", "source.nonsense", "source.csv.nonsense"),
+    *(
+        "release.compression",
+        "release.difference",
+        "release.row_group_size",
+        "nonsense",
+        "source.nonsense",
+        "source.csv.nonsense",
+    ),
     *("privacy.nonsense", "quasi_identifiers.a.nonsense", "sensitive.s.nonsense", "sensitive.s.values.x.nonsense"),
     *("columns.nonsense", "pseudonyms.nonsense", "search.nonsense", "release.nonsense", "ledger.nonsense"),
     *("quasi_identifiers.a.hierarchy.nonsense", "sensitive.s.recursive.nonsense", "sensitive.s.proximity.nonsense"),
 ]
-PROBES: list[Any] = [True, -1, 0, 1, 2, 3000, 0.25, 1.5, "", " ", "x", ",", "gzip", "%d.%m.%Y", [], ["x"], [1], {}]
+PROBES: list[Any] = [
+    True,
+    -1,
+    0,
+    1,
+    2,
+    2047,
+    2048,
+    0.25,
+    1.5,
+    "",
+    " ",
+    "x",
+    ",",
+    "gzip",
+    "%d.%m.%Y",
+    [],
+    ["x"],
+    [1],
+    {},
+]
+WORDS = sorted({word for words in re.findall(r'"enum": (\[[^]]*\])', json.dumps(SCHEMA)) for word in json.loads(words)})
 # What hangs together with other keys is beyond a schema.
-BEYOND = {"sensitive.s.levels", "privacy.entity", "release.null"}
+BEYOND = {"sensitive.s.levels", "privacy.entity", "release.null", "release.kind"}
 
 
 def test_what_is_wrong_to_the_schema_is_wrong_to_the_reader_and_the_other_way_round() -> None:
     """Of every key, with right and wrong values: an editor underlines what a run refuses."""
-    assert faults_of(PLAIN) == []
+    assert faults_of(PLAIN) == {}
     VALIDATOR.validate(PLAIN)
     asked = refused = 0
     for key in [*leaves(PLAIN), *OPTIONAL]:
-        for probe in PROBES:
+        for probe in probes(key):
             data = changed(key, probe)
             faults, fits = faults_of(data), VALIDATOR.is_valid(data)
             asked, refused = asked + 1, refused + (not fits)
