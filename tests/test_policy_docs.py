@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import re
 import tomllib
@@ -117,17 +118,19 @@ def leaves(data: dict[str, Any], where: str = "") -> Iterator[str]:
             yield key
 
 
-def in_schema(part: dict[str, Any], where: str = "") -> Iterator[str]:
+def parts(part: dict[str, Any], where: str = "") -> dict[str, dict[str, Any]]:
+    """The keys of the schema that hold values, each with what the schema says of it."""
     branches = [part, *part.get("oneOf", ())]
-    tables = [branch for branch in branches if "properties" in branch]
-    inner = [(name, child) for branch in tables for name, child in branch["properties"].items()]
+    inner = [(name, child) for branch in branches for name, child in branch.get("properties", {}).items()]
     if isinstance(part.get("additionalProperties"), dict):
         inner.append(("*", part["additionalProperties"]))
     inner += [("*", child) for child in part.get("patternProperties", {}).values()]
+    found = {}
     if where and (not inner or any("$ref" in branch for branch in branches[1:])):
-        yield where.removesuffix(".*")
+        found[where.removesuffix(".*")] = part
     for name, child in inner:
-        yield from in_schema(child, f"{where}.{name}" if where else name)
+        found |= parts(child, f"{where}.{name}" if where else name)
+    return found
 
 
 def test_the_reader_was_asked_for_everything(known: set[str]) -> None:
@@ -140,6 +143,26 @@ def test_every_key_is_documented_and_no_other(known: set[str]) -> None:
     tables = re.findall(r"^\| key \|.*\n\|[-|]+\n((?:\|.*\n)+)", GUIDE, re.M)
     documented = [row.split("`")[1] for table in tables for row in table.splitlines()]
     assert sorted(re.sub(r"\b[A-Z]+\b", "*", key) for key in documented) == sorted(known)
+
+
+def test_every_default_is_so() -> None:
+    """What the page and the schema call the default, written out, changes nothing."""
+    told = re.findall(r"^\| `([\w.]+)` \|.*\| `([^`]+)`[^|]*\|$", GUIDE, re.M)
+    documented = {re.sub(r"\b[A-Z]+\b", "*", key): json.loads(default) for key, default in told}
+    assert len(documented) > 20
+    assert documented == {key: part["default"] for key, part in parts(SCHEMA).items() if "default" in part}
+    plain = {"name": "p", "source": {"file": "p.csv"}, "privacy": {"k": 2}, "quasi_identifiers": {"x": {}}}
+    plain |= {"sensitive": {"x2": {}}, "release": {"kind": "csv", "to": "q.csv"}}
+    for key, default in documented.items():
+        where = key.replace("quasi_identifiers.*", "quasi_identifiers.x").replace("sensitive.*", "sensitive.x2")
+        base = plain
+        if key.endswith(".origin"):
+            base = plain | {"quasi_identifiers": {"x": {"hierarchy": {"intervals": [5]}}}}
+        assert meant(changed(where, default, base)) == meant(base), key
+
+
+def meant(data: dict[str, Any]) -> Policy:
+    return dataclasses.replace(Policy.parse(as_toml(data)), text="")
 
 
 def test_every_key_has_an_example(known: set[str]) -> None:
@@ -175,7 +198,7 @@ def test_the_schema_is_one() -> None:
 
 
 def test_the_schema_lists_the_same_keys(known: set[str]) -> None:
-    assert set(in_schema(SCHEMA)) == known
+    assert set(parts(SCHEMA)) == known
 
 
 @pytest.mark.parametrize("path", POLICIES, ids=lambda path: path.stem)
@@ -212,27 +235,39 @@ def written(value: Any) -> str:
     return json.dumps(value)
 
 
-def faults_of(data: dict[str, Any]) -> list[str]:
-    """Where the reader finds faults."""
+def as_toml(data: dict[str, Any]) -> str:
+    return "\n".join(f"{name} = {written(value)}" for name, value in data.items())
+
+
+def faults_of(data: dict[str, Any]) -> dict[str, str]:
+    """What the reader finds wrong, by key."""
     try:
-        Policy.parse("\n".join(f"{name} = {written(value)}" for name, value in data.items()))
+        Policy.parse(as_toml(data))
     except PolicyError as error:
-        return [fault.where for fault in error.faults]
-    return []
+        return {fault.where: fault.what for fault in error.faults}
+    return {}
 
 
-def changed(key: str, value: Any) -> dict[str, Any]:
-    """The whole policy with another value at a key."""
-    data: dict[str, Any] = copy.deepcopy(PLAIN)
+def changed(key: str, value: Any, policy: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A policy, the whole one unless another is given, with another value at a key."""
+    data = copy.deepcopy(PLAIN if policy is None else policy)
     *tables, name = key.split(".")
     inner = data
     for table in tables:
         inner = inner.setdefault(table, {})
     inner[name] = value
+    if name == "row_group_size":
+        data["release"]["kind"] = "parquet"
     return data
 
 
-PLAIN = json.loads(json.dumps(tomllib.loads(WHOLE, parse_float=Decimal), default=float))
+def probes(key: str) -> list[Any]:
+    """Values to try at a key; where it takes one of some words, also these, and all that the schema has anywhere."""
+    words = re.match(r"must be one of (.*), found", faults_of(changed(key, "x")).get(key, ""))
+    return [*PROBES, *words[1].split(", "), *WORDS] if words else PROBES
+
+
+PLAIN: dict[str, Any] = json.loads(json.dumps(tomllib.loads(WHOLE, parse_float=Decimal), default=float))
 OPTIONAL = [
     *("source.csv.delimiter", "source.csv.header", "source.csv.quote", "source.csv.null", "source.csv.encoding"),
     *("source.csv.dateformat", "source.database", "privacy.suppression", "privacy.unmapped", "privacy.entity"),
@@ -241,23 +276,51 @@ OPTIONAL = [
     *("sensitive.s.level_weight", "columns.identifiers", "columns.drop"),
     *(f"search.{name}" for name in ("loss", "weighting", "time_limit", "nodes", "beta")),
     *(f"release.{name}" for name in ("partition_by", "delimiter", "header", "null", "escape_formulas", "mode")),
-    *("release.compression", "release.difference", "nonsense", "source.nonsense", "source.csv.nonsense"),
+    *(
+        "release.compression",
+        "release.difference",
+        "release.row_group_size",
+        "nonsense",
+        "source.nonsense",
+        "source.csv.nonsense",
+    ),
     *("privacy.nonsense", "quasi_identifiers.a.nonsense", "sensitive.s.nonsense", "sensitive.s.values.x.nonsense"),
     *("columns.nonsense", "pseudonyms.nonsense", "search.nonsense", "release.nonsense", "ledger.nonsense"),
     *("quasi_identifiers.a.hierarchy.nonsense", "sensitive.s.recursive.nonsense", "sensitive.s.proximity.nonsense"),
 ]
-PROBES: list[Any] = [True, -1, 0, 1, 2, 3000, 0.25, 1.5, "", " ", "x", ",", "gzip", "%d.%m.%Y", [], ["x"], [1], {}]
+PROBES: list[Any] = [
+    True,
+    -1,
+    0,
+    1,
+    2,
+    2047,
+    2048,
+    0.25,
+    1.5,
+    "",
+    " ",
+    "x",
+    ",",
+    "gzip",
+    "%d.%m.%Y",
+    [],
+    ["x"],
+    [1],
+    {},
+]
+WORDS = sorted({word for words in re.findall(r'"enum": (\[[^]]*\])', json.dumps(SCHEMA)) for word in json.loads(words)})
 # What hangs together with other keys is beyond a schema.
-BEYOND = {"sensitive.s.levels", "privacy.entity", "release.null"}
+BEYOND = {"sensitive.s.levels", "privacy.entity", "release.null", "release.kind"}
 
 
 def test_what_is_wrong_to_the_schema_is_wrong_to_the_reader_and_the_other_way_round() -> None:
     """Of every key, with right and wrong values: an editor underlines what a run refuses."""
-    assert faults_of(PLAIN) == []
+    assert faults_of(PLAIN) == {}
     VALIDATOR.validate(PLAIN)
     asked = refused = 0
     for key in [*leaves(PLAIN), *OPTIONAL]:
-        for probe in PROBES:
+        for probe in probes(key):
             data = changed(key, probe)
             faults, fits = faults_of(data), VALIDATOR.is_valid(data)
             asked, refused = asked + 1, refused + (not fits)
