@@ -403,13 +403,13 @@ def test_a_released_view_knows_columns_by_their_names(
     before = folder.sql("SELECT * FROM v")
     for file in reversed(files):  # first the last of them alone, then all
         (folder.path / file).write_bytes(changed.encode())
-        rows, told = [], ""
+        rows, said = [], ""
         try:
             rows = folder.sql("SELECT * FROM v")
         except duckdb.Error as error:
-            told = str(error)
-        assert "Person" not in told
-        assert "secret" not in told
+            said = str(error)
+        assert "Person" not in said
+        assert "secret" not in said
         assert rows == before if shown else set(rows) <= {*before, ("30", None), ("31", None)}
 
 

@@ -129,7 +129,7 @@ def test_source_folders_that_disagree_name_nobody(folder: Folder, duckanon: Comm
         ("s.csv", "age,s,Alice Smith\n" + "a,x,1\n" * 4),
         ("s.csv", "agee,s\n" + "a,x\n" * 4),
         ("s.json", '{"age": "a", "s": "x", "Alice Smith": 1}\n' * 4),
-        ("s/one.csv", "Alice Smith,s\n" + "a,x\n" * 4),
+        ("s/one.csv", "Aa Alice Smith,s\n" + "a,x\n" * 4),
         ("s/name=Alice Smith/.Alice/two.csv", "age,s\n" + "a,x\n" * 4),
     ],
 )
@@ -150,12 +150,12 @@ def test_names_of_columns_that_the_policy_does_not_name_are_values(
     policy = folder.policy(text.replace("s.csv", file.partition("/")[0]) + NAMED)
     told = duckanon("run", policy)
     assert told.code == 2
-    assert "Alice" in told.err or "agee" in told.err  # who runs it sees the data
+    assert "alice" in told.err.lower() or "agee" in told.err  # who runs it sees the data
     logged = duckanon("run", policy, "--log", "json").err
     *_, row = rows_of(folder.path / "ledger.duckdb")
-    for kept in (row["message"], logged):
-        assert "…" in json.loads(json.dumps(kept)).replace("\\u2026", "…")
-        assert not [word for word in ("Alice", "Smith", "Rome", "agee") if word in kept]
+    for kept in (row["message"], json.loads(logged.splitlines()[-1])["message"]):
+        assert "…" in kept
+        assert not [word for word in ("alice", "smith", "rome", "agee") if word in kept.lower()]
 
 
 def test_our_own_sentences_are_kept_whole(people: Folder, duckanon: Command) -> None:
