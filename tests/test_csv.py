@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from csv import reader
 from pathlib import Path
 from typing import Any
 
@@ -96,24 +97,77 @@ DAYS = KEPT.replace("[sensitive.s]", 'hierarchy = { dates = ["month", "year"] }\
 
 
 @pytest.mark.parametrize(
-    ("roles", "texts", "type_", "values"),
+    ("roles", "labels"),
     [
-        (RANGES, ["39", "07", " 8 ", "-1", "+2"], "BIGINT", [39, 7, 8, -1, 2]),
-        (RANGES, ["39", "1.50", "1e3", ".5"], "DOUBLE", [39.0, 1.5, 1000.0, 0.5]),
-        (RANGES, ["39", "1234567890123456789"], "HUGEINT", [39, 1234567890123456789]),
-        (RANGES, ["2024-05-31", "2024-02-29"], "DATE", ["2024-05-31", "2024-02-29"]),
-        (DAYS, ["2024-05-31", "2024-02-29"], "DATE", ["2024-05-31", "2024-02-29"]),
-        (DAYS, ["2024-05-31T10:00:00", "2024-02-29"], "TIMESTAMP", ["2024-05-31 10:00:00", "2024-02-29 00:00:00"]),
+        (RANGES, {"39": "[30, 40)", "07": "[0, 10)", " 8 ": "[0, 10)", "-1": "[-10, 0)", "+2": "[0, 10)"}),
+        (RANGES, {"39": "[30, 40)", "1.50": "[0, 10)", "1e1": "[10, 20)", ".5": "[0, 10)", "-.5E-1": "[-10, 0)"}),
+        # What a DOUBLE could not tell from its neighbours.
+        (RANGES, {"1234567890123456789": "[1234567890123456780, 1234567890123456790)", "5": "[0, 10)"}),
+        (RANGES, {"9.99999999999999999": "[0, 10)", "10": "[10, 20)"}),
+        (RANGES, {"1970-01-11": "[1970-01-11, 1970-01-21)", "1970-01-20T23:59:59": "[1970-01-11, 1970-01-21)"}),
+        (DAYS, {"2024-05-31": "2024-05", "2024-02-29": "2024-02"}),
+        (DAYS, {"2024-05-31T10:00:00": "2024-05", "2024-02-29": "2024-02"}),
     ],
 )
-def test_what_a_hierarchy_needs_is_read(
-    roles: str, texts: list[str], type_: str, values: list[object], csv: Any
+def test_what_a_hierarchy_needs_is_read_and_stays_the_text_that_it_was(
+    roles: str, labels: dict[str, str], csv: Any, folder: Folder, duckanon: Command
 ) -> None:
     for quote in ('"', ""):  # an empty field is NULL there, with or without quotes
-        content = "a,b,s\n" + "".join(f"{quote}{text}{quote},x,1\n" for text in texts) + f"{quote}{quote},x,2\n"
-        types, rows = csv(content, roles=roles, columns="a, b, s")
-        assert types == [type_, "VARCHAR", "BIGINT" if roles is RANGES else "VARCHAR"]
-        assert sorted(str(row[0]) for row in rows) == sorted(map(str, [*values, None]))
+        content = "a,b,s\n" + "".join(f"{quote}{text}{quote},x,1\n" for text in labels) + f"{quote}{quote},x,2\n"
+        types, rows = csv(content, roles=roles)
+        assert types == ["VARCHAR", "VARCHAR", "BIGINT"]
+        assert sorted(str(row[0]) for row in rows) == sorted(map(str, [*labels, None]))
+        listed = duckanon("hierarchy", folder.path / "policy.toml", "a", "--csv").out.splitlines()[1:]
+        cells = [next(reader([line])) for line in listed]
+        assert {cell[0]: cell[1] for cell in cells if cell[0]} == labels
+
+
+def test_the_loss_goes_by_the_numbers_that_texts_say(folder: Folder, duckanon: Command) -> None:
+    """As texts, 9 is the largest of these and 10 the smallest."""
+    folder.sql("CREATE TABLE t AS SELECT unnest([9, 10, 100, 30]) AS a, 'x' AS b, 'y' AS s")
+    (folder.path / "in.csv").write_text("a,b,s\n9,x,y\n10,x,y\n100,x,y\n30,x,y\n")
+    roles = KEPT.replace("[sensitive.s]", "hierarchy = { intervals = [50] }\n[sensitive.s]")
+    text = POLICY.format(csv="", roles=roles).replace("k = 1", "k = 3\nsuppression = 1")
+    one = duckanon("run", folder.policy(text), "--json").json
+    other = duckanon("run", folder.policy(text.replace('file = "in.csv"', 'table = "t"')), "--json", "--replace").json
+    assert one["levels"] == other["levels"] == {"a": 1}
+    assert one["utility"] == other["utility"]
+
+
+def test_what_the_hierarchy_cannot_place_is_as_the_policy_says(csv: Any, folder: Folder, duckanon: Command) -> None:
+    content = "a,b,s\n" + "1,x,1\n2,x,1\n" * 3 + "secret,x,1\n2024-05-31,x,1\n"
+    err = csv(content, roles=RANGES, code=2)
+    assert "quasi_identifiers.a.hierarchy: 2 values cannot be placed: not a finite number" in err
+    assert "source.csv.dateformat" in err
+    assert "secret" not in err
+    for unmapped, values in {"suppress": {"1", "2"}, "top": {"1", "2", "*"}}.items():
+        text = POLICY.format(csv="", roles=RANGES).replace("k = 1", f'k = 2\nsuppression = 2\nunmapped = "{unmapped}"')
+        for kind in ("table", "view"):
+            told = duckanon("run", folder.policy(text.replace('"table"', f'"{kind}"')), "--replace")
+            assert told.code == 0, told.err
+            assert {a for (a,) in folder.sql("SELECT a FROM o")} == values
+
+
+def test_a_text_of_a_warehouse_is_no_number(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE t AS SELECT unnest(['1', '2']) AS a, 'x' AS b, 1 AS s")
+    folder.sql(f"COPY t TO '{folder.path}/t.parquet'")
+    for source in ('table = "t"', 'file = "t.parquet"'):
+        text = POLICY.format(csv="", roles=RANGES).replace('file = "in.csv"', source)
+        told = duckanon("run", folder.policy(text))
+        assert told.code == 2
+        assert "quasi_identifiers.a.hierarchy: the column is VARCHAR" in told.err
+
+
+def test_numbers_beside_a_dateformat_stay_texts(csv: Any) -> None:
+    said = 'dateformat = "%d.%m.%Y"'
+    for more in ("", "99.5,x,1\n", '"",x,1\n'):
+        types, rows = csv("a,b,s\n30,x,1\n07,x,1\n" + more, said, RANGES)
+        assert types[0] == "VARCHAR"
+        assert {"30", "07"} <= {row[0] for row in rows}
+    types, rows = csv("a,b,s\n01.02.2020,x,1\n02.02.2020,x,1\n", said, RANGES)
+    assert (types[0], str(rows[0][0])) == ("DATE", "2020-02-01")
+    err = csv("a,b,s\n01.02.2020,x,1\n02.02.20,x,1\n", said, RANGES, code=2)
+    assert "source.csv.dateformat" in err
 
 
 def test_dates_are_never_guessed(csv: Any) -> None:
@@ -129,14 +183,16 @@ def test_dates_are_never_guessed(csv: Any) -> None:
     err = csv(content + "soon,x,1\n", 'dateformat = "%d/%m/%Y"', roles=DAYS, code=2)
     assert "no date as source.csv.dateformat says in 1 field" in err
     assert "soon" not in err
+    err = csv(content + "01/02/20,x,1\n", 'dateformat = "%d/%m/%Y"', roles=DAYS, code=2)
+    assert "no date as source.csv.dateformat says in 1 field" in err
+    assert csv("a,b,s\n01/02/20,x,1\n02/02/20,x,1\n", 'dateformat = "%d/%m/%y"', DAYS)[1][0][0].year == 2020
 
 
 @pytest.mark.parametrize("strange", ["secret", "1_000", "0x10", "nan", "1,5", "12 kg"])
 def test_what_is_no_number_is_counted_and_not_shown(strange: str, csv: Any) -> None:
     content = f'a,b,s\n1,x,y\n"{strange}",x,z\n"{strange}",x,z\n'
     err = csv(content, roles=RANGES, code=2)
-    assert "quasi_identifiers.a.hierarchy: intervals need numbers or dates" in err
-    assert "in 2 fields of the file" in err
+    assert "quasi_identifiers.a.hierarchy: 1 value cannot be placed: not a finite number" in err
     assert strange not in err
     near = KEPT.replace("[sensitive.s]", "[sensitive.s]\nproximity = { epsilon = 1, m = 1 }")
     swapped = "s,b,a" + content[5:]
@@ -152,13 +208,39 @@ def test_what_is_no_number_is_counted_and_not_shown(strange: str, csv: Any) -> N
     assert csv(content.replace('"', "").replace(strange, "-").replace(",", ";").replace("-", strange), said, RANGES)
 
 
+# What a DOUBLE is not, or would round.
+DOUBLES = [(text, "DOUBLE") for text in ("x", "9007199254740993", "0.1234567890123456789", "1e-400")]
+
+
+@pytest.mark.parametrize("text", ["9007199254740992", "0.1", "1.50", "-007", "1e300", "1E-7", "+.5", "5.", "0", "-0.0"])
+def test_what_a_double_can_hold(text: str, csv: Any) -> None:
+    types, rows = csv(f"a,b,s\n{text},x,y\n2.5,x,z\n", 'types = { a = "DOUBLE" }')
+    assert types[0] == "DOUBLE"
+    assert float(text) in {row[0] for row in rows}
+
+
+def test_t_of_numbers_that_a_double_would_round(csv: Any, folder: Folder, duckanon: Command) -> None:
+    ordered = KEPT.replace("[sensitive.s]", "[sensitive.s]\nt = 1")
+    assert csv("a,b,s\n1,x,9007199254740993\n2,x,1.5\n", roles=ordered)[0][2] == "VARCHAR"
+    told = duckanon("run", folder.path / "policy.toml", "--json").json
+    assert any("more digits than DOUBLE can hold" in warning for warning in told["warnings"])
+
+
+def test_no_time_of_day_is_cut_off(csv: Any) -> None:
+    said = 'types = { a = "DATE" }\ndateformat = "%d.%m.%Y %H:%M"'
+    err = csv("a,b,s\n01.02.2020 10:30,x,y\n01.02.2020 00:00,x,z\n", said, code=2)
+    assert "source.csv.types.a: 1 field of the column cannot be read as DATE" in err
+    types, rows = csv("a,b,s\n02.02.2020 00:00,x,y\n01.02.2020 00:00,x,z\n", said)
+    assert (types[0], str(rows[0][0])) == ("DATE", "2020-02-01")
+
+
 def test_types(csv: Any) -> None:
     content = "a,b,s\n01,1.50,yes\n2,2.5,no\n"
     types, rows = csv(content, 'types = { A = "integer", b = "DECIMAL(9, 2)", s = "BOOLEAN" }')
     assert types == ["INTEGER", "DECIMAL(9,2)", "BOOLEAN"]
     assert [str(row[1]) for row in rows] == ["1.50", "2.50"]
     assert csv(content, 'types = { a = "VARCHAR" }', RANGES, code=2).count("the column is VARCHAR") == 1
-    for wrong, type_ in (("1.5", "INTEGER"), ("99999999999", "INTEGER"), ("1.505", "DECIMAL(9, 2)"), ("x", "DOUBLE")):
+    for wrong, type_ in (("1.5", "INTEGER"), ("99999999999", "INTEGER"), ("1.505", "DECIMAL(9, 2)"), *DOUBLES):
         err = csv(f"a,b,s\n{wrong},x,y\n2,x,z\n", f'types = {{ a = "{type_}" }}', code=2)
         assert f"source.csv.types.a: 1 field of the column cannot be read as {type_.replace(' ', '')}" in err
         assert wrong not in err.replace(type_.replace(" ", ""), "")
@@ -169,8 +251,11 @@ def test_types(csv: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a,b,s\n1,secret,y\n2,x\n", "line"),
-        (b"a,b,s\n1,secret,y\n2,x,z,4\n", "line"),
+        (b"a,b,s\n1,secret,y\n2,x\n", "in.csv: line 3 has 2 fields, the first has 3"),
+        (b"a,b,s\n1,secret,y\n2,x,z,4\n", "in.csv: line 3 has more fields than the first, which has 3"),
+        (b"a,b,s\n1,secret,y\nsecret\n", "in.csv: line 3 has 1 field, the first has 3"),
+        (b"secret\na,b,s\n1,secret,y\n", "in.csv: line 2 has more fields than the first, which has 1"),
+        (b"a,b,s\n1,secret,y\r\n2,x,z\n", "CRLF and LF are mixed"),
         (b"a,b,s\n1,secret,\xe9\n", "encoding"),
         (b'a,b,s\n1,"secret,y\n', "in.csv"),
         (b"", "the file is empty"),
@@ -186,7 +271,7 @@ def test_files_that_cannot_be_read(content: bytes, words: str, csv: Any) -> None
 
 def test_a_ragged_line_far_below(csv: Any) -> None:
     err = csv("a,b,s\n" + "1,x,y\n" * 50_000 + "secret,x\n", code=2)
-    assert "in.csv: line 50002 has 2 columns, the first has 3" in err
+    assert "in.csv: line 50002 has 2 fields, the first has 3" in err
 
 
 FAULTS = {
@@ -236,14 +321,14 @@ def test_folders_of_packed_files_in_any_order_of_columns(folder: Folder, duckano
     told = duckanon("run", policy)
     assert told.code == 0, told.err
     assert folder.sql("SELECT a, b, s, y FROM o ORDER BY a") == [
-        (1, "yes", "1.50", "01"),
-        (2, "Yes", "2.5", "2"),
-        (3, None, "no", "x"),
+        ("1", "yes", "1.50", "01"),
+        ("2", "Yes", "2.5", "2"),
+        ("3", None, "no", "x"),
     ]
     ranged = roles.replace(".a]", ".y]").replace('"y"', '"a"')
     told = duckanon("run", folder.policy(POLICY.format(csv="", roles=ranged).replace("in.csv", "in")))
     assert told.code == 2
-    assert "quasi_identifiers.y.hierarchy: intervals need numbers or dates" in told.err
+    assert "quasi_identifiers.y.hierarchy: 1 value cannot be placed" in told.err
 
 
 def test_a_released_view_reads_the_file_as_it_was_read(folder: Folder, duckanon: Command) -> None:
@@ -253,13 +338,125 @@ def test_a_released_view_reads_the_file_as_it_was_read(folder: Folder, duckanon:
     policy = POLICY.format(csv="", roles=RANGES).replace('kind = "table"', 'kind = "view"').replace("k = 1", "k = 2")
     told = duckanon("run", folder.policy(policy))
     assert told.code == 0, told.err
-    assert folder.sql("SELECT DISTINCT a, b, s FROM o ORDER BY a") == [(1, "yes", "x"), (2, "Yes", "y")]
+    assert folder.sql("SELECT DISTINCT a, b, s FROM o ORDER BY a") == [("1", "yes", "x"), ("2", "Yes", "y")]
     # A field that is no number comes later: its row is not shown, and no message shows it.
     with file.open("a") as more:
         more.write("secret,secret,x\n" * 4 + "1,yes,x\n" + "secret,x\n")
-    assert folder.sql("SELECT a, count(*) FROM o GROUP BY a ORDER BY a") == [(1, 5), (2, 4)]
+    assert folder.sql("SELECT a, count(*) FROM o GROUP BY a ORDER BY a") == [("1", 5), ("2", 4)]
     again = duckanon("run", folder.path / "policy.toml")
     assert (again.code, "secret" in again.err) == (2, False)
+
+
+WARDS = """
+name = "p"
+[source]
+file = "{file}"
+database = "warehouse.duckdb"
+{csv}
+[privacy]
+k = 2
+[quasi_identifiers.age]
+hierarchy = {{ intervals = [10] }}
+[columns]
+keep = ["ward"]
+identifiers = ["name"]
+[release]
+kind = "view"
+to = "v"
+"""
+
+
+def people(header: str, line: str) -> str:
+    return f"{header}\n" + "".join(line.format(30 + i % 2, f"w{i % 2}", f"Person {i}") + "\n" for i in range(8))
+
+
+@pytest.mark.parametrize("files", [["s.csv"], ["s/one.csv", "s/two.csv"]])
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        (people("age,name,ward", "{0},{2},{1}"), True),
+        (people("NAME,Ward,AGE", "{2},{1},{0}"), True),
+        (people("new,age,ward,name", "secret,{0},{1},{2}"), True),
+        (people("age,name,wart", "{0},{2},{1}"), False),
+        (people("name,age,was", "{2},{0},{1}"), False),
+        (people("age,name", "{0},{2}"), False),
+        (people("99,w0,Person 99", "{0},{1},{2}"), False),
+        (people("99,Person 99,w0", "{0},{2},{1}"), False),
+        (people("age,name,ward", "{0},{1},{1},{2}"), False),
+        (people("age,name,ward", "{0},{2}"), False),
+        (people("Person 99\nage,ward,name", "{0},{1},{2}"), False),
+        (people("age;ward;name", "{0};{1};{2}"), False),
+        (people("age,ward,name", '{0},"{1},{2}'), False),
+        (people("age,ward,name", "{0},{1},{2}\r\n{0},{1},{2}"), False),
+        ("", False),
+    ],
+)
+def test_a_released_view_knows_columns_by_their_names(
+    files: list[str], changed: str, shown: bool, folder: Folder, duckanon: Command
+) -> None:
+    folder.sql("SELECT 1")
+    for file in files:
+        (folder.path / file).parent.mkdir(exist_ok=True)
+        (folder.path / file).write_text(people("age,ward,name", "{0},{1},{2}"))
+    told = duckanon("run", folder.policy(WARDS.format(file=files[0].partition("/")[0], csv="")))
+    assert told.code == 0, told.err
+    before = folder.sql("SELECT * FROM v")
+    for file in reversed(files):  # first the last of them alone, then all
+        (folder.path / file).write_bytes(changed.encode())
+        rows, said = [], ""
+        try:
+            rows = folder.sql("SELECT * FROM v")
+        except duckdb.Error as error:
+            said = str(error)
+        assert "Person" not in said
+        assert "secret" not in said
+        assert rows == before if shown else set(rows) <= {*before, ("30", None), ("31", None)}
+
+
+def test_rows_of_a_file_that_lost_its_header_hide_nobody(folder: Folder, duckanon: Command) -> None:
+    """Of such lines nothing is known: they must not make a crowd for one who has no value either."""
+    folder.sql("SELECT 1")
+    (folder.path / "s").mkdir()
+    (folder.path / "s" / "one.csv").write_text(people("age,ward,name", "{0},{1},{2}") + ",,Lonely\n")
+    (folder.path / "s" / "two.csv").write_text(people("age,ward,name", "{0},{1},{2}"))
+    policy = WARDS.format(file="s", csv="").replace("k = 2", "k = 2\nsuppression = 1")
+    assert duckanon("run", folder.policy(policy)).code == 0
+    (folder.path / "s" / "two.csv").write_text(people("99,w0,Person 99", "{0},{1},{2}"))
+    assert folder.sql("SELECT count(*) FROM v WHERE age IS NULL OR ward IS NULL") == [(0,)]
+
+
+def test_a_view_needs_a_header(folder: Folder, duckanon: Command) -> None:
+    folder.sql("SELECT 1")
+    (folder.path / "s.csv").write_text("30,w0,Person 1\n" * 4)
+    text = WARDS.format(file="s.csv", csv="[source.csv]\nheader = false")
+    for old, new in {"age": "column0", "ward": "column1", '"name"': '"column2"'}.items():
+        text = text.replace(old, new)
+    told = duckanon("run", folder.policy(text))
+    assert told.code == 2
+    assert "release.kind: a view of a CSV file without a header" in told.err
+    assert duckanon("run", folder.policy(text.replace('"view"', '"table"'))).code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a,b,s\n1,secret,y\n2,x\n", "line 3 has 2 fields, the first has 3"),
+        ("a,b,s\n1,secret,y\n2,x,z,4\n", "line 3 has more fields than the first, which has 3"),
+        ("a,b,s\n" + "1,x,y\n" * 30_000 + "secret,x\n", "line 30002 has 2 fields, the first has 3"),
+        ("a,b,s\n1,secret,y\r\n2,x,z\n", "CRLF and LF are mixed"),
+        ('a,b,s\n1,"secret,y\n', "line 2 has a quote that is not closed"),
+    ],
+)
+def test_files_of_a_folder_that_cannot_be_read(content: str, words: str, folder: Folder, duckanon: Command) -> None:
+    folder.sql("SELECT 1")
+    (folder.path / "in").mkdir()
+    (folder.path / "in" / "first.csv").write_text("a,b,s\n1,x,y\n2,x,z\n")
+    (folder.path / "in" / "second.csv").write_bytes(content.encode())
+    told = duckanon("run", folder.policy(POLICY.format(csv="", roles=KEPT).replace("in.csv", "in")))
+    assert told.code == 2
+    assert "second.csv" in told.err
+    assert words in told.err
+    assert "secret" not in told.err
 
 
 def test_metrics_of_a_csv_file(folder: Folder, duckanon: Command) -> None:

@@ -121,6 +121,43 @@ def test_source_folders_that_disagree_name_nobody(folder: Folder, duckanon: Comm
         assert person not in told.err + row["message"] + logged
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("s.csv", "Alice Smith,Rome\n" + "a,x\n" * 4),  # without its header
+        ("s.csv", "ag,s,Alice Smith\n" + "a,x,1\n" * 4),
+        ("s.csv", "age,s,Alice Smith\n" + "a,x,1\n" * 4),
+        ("s.csv", "agee,s\n" + "a,x\n" * 4),
+        ("s.json", '{"age": "a", "s": "x", "Alice Smith": 1}\n' * 4),
+        ("s/one.csv", "Aa Alice Smith,s\n" + "a,x\n" * 4),
+        ("s/name=Alice Smith/.Alice/two.csv", "age,s\n" + "a,x\n" * 4),
+    ],
+)
+def test_names_of_columns_that_the_policy_does_not_name_are_values(
+    file: str, content: str, folder: Folder, duckanon: Command
+) -> None:
+    place = folder.path / file
+    for each in (folder.path / "s" / "two.csv", folder.path / "s.csv"):
+        each.parent.mkdir(exist_ok=True)
+        each.write_text("age,s\n" + "a,x\n" * 4)
+    text = (
+        'name = "p"\n[source]\nfile = "s.csv"\n[privacy]\nk = 2\n[quasi_identifiers.age]\n[columns]\nkeep = ["s"]\n'
+        '[release]\nkind = "csv"\nto = "o.csv"\n'
+    )
+    assert duckanon("run", folder.policy(text + NAMED)).code == 0
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(content)
+    policy = folder.policy(text.replace("s.csv", file.partition("/")[0]) + NAMED)
+    told = duckanon("run", policy)
+    assert told.code == 2
+    assert "alice" in told.err.lower() or "agee" in told.err  # who runs it sees the data
+    logged = duckanon("run", policy, "--log", "json").err
+    *_, row = rows_of(folder.path / "ledger.duckdb")
+    for kept in (row["message"], json.loads(logged.splitlines()[-1])["message"]):
+        assert "…" in kept
+        assert not [word for word in ("alice", "smith", "rome", "agee") if word in kept.lower()]
+
+
 def test_our_own_sentences_are_kept_whole(people: Folder, duckanon: Command) -> None:
     assert duckanon("run", people.policy(EXPORT + NAMED)).code == 0
     query = 'query = "SELECT * REPLACE (disease::INT AS disease) FROM people"'

@@ -171,6 +171,35 @@ def test_nor_where_people_are_counted(twins: tuple[Folder, Folder], duckanon: Co
     must_be_twins(twins, duckanon, text)
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("method", ["greedy", "climb"])
+@pytest.mark.parametrize(
+    ("hierarchy", "texts", "hidden"),
+    [
+        ("{ intervals = [10] }", ("30", "31"), "99.5"),
+        ("{ intervals = [10] }", ("1.50", "007"), "12345678901234567"),
+        ("{ intervals = [10] }", ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00"),
+        ('{ dates = ["month"] }', ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00"),
+    ],
+)
+def test_nor_in_how_the_fields_of_a_csv_file_are_read(
+    twins: tuple[Folder, Folder], duckanon: Command, kind: str, method: str, hierarchy: str, texts: Any, hidden: str
+) -> None:
+    lines = [f"{text},{i},x\n" for i, text in enumerate(texts * 6)]
+    for folder, more in zip(twins, ([f"{hidden},99,x\n"], []), strict=True):
+        (folder.path / "in.csv").write_text("a,id,s\n" + "".join(lines + more))
+    text = (
+        'name = "p"\n[source]\nfile = "in.csv"\n[privacy]\nk = 5\nsuppression = 2\n'
+        f"[quasi_identifiers.a]\nhierarchy = {hierarchy}\n"
+        '[columns]\nidentifiers = ["id"]\nkeep = ["s"]\n'
+        f'[search]\nmethod = "{method}"\n[release]\nkind = "{kind}"\nto = "out"\n'
+    )
+    must_be_twins(twins, duckanon, text)
+    if kind == "csv":
+        released_texts = {line.split(",")[0] for line in contents(twins[0])["out"].decode().splitlines()[1:]}
+        assert released_texts == set(texts)
+
+
 def test_nor_in_what_is_added(twins: tuple[Folder, Folder], duckanon: Command) -> None:
     """Rows that are held back, with a code longer than all others, beside rows that join their classes."""
     filled(twins)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.engine import Column, Engine, Reading, Relation
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, Message, PolicyError, Value
 from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.query.expressions import any_of, column, sql
 from duckanon.query.names import folded, quoted
@@ -49,7 +49,7 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
     """Find the source and check that every column has a role and every role a column. `key`: of the pseudonyms, where
     some are to be made."""
     relation = define_source(policy, scratch)
-    columns = scratch.engine.columns(relation.table)
+    columns = [replace(c, written=c.name in relation.written) for c in scratch.engine.columns(relation.table)]
     by_name = {folded(c.name): c for c in columns}
     roles = {
         "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
@@ -60,19 +60,19 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
         "columns.pseudonyms": list(_pseudonyms(policy)),
         "privacy.entity": [policy.entity] if policy.entity is not None else [],
     }
+    named = {folded(name) for names in roles.values() for name in names}
+    spelled = _spelled(policy, columns, named)
     faults = [
-        Fault(f"{role}: {name}", "there is no such column in the source", _nearest(name, columns))
+        Fault(f"{role}: {name}", "there is no such column in the source", _nearest(name, spelled))
         for role, names in roles.items()
         for name in names
         if folded(name) not in by_name
     ]
-    named = {folded(name) for names in roles.values() for name in names}
+    remedy = "list it under identifiers, drop, keep or another role"
     faults += [
-        Fault(
-            c.name, "is a column of the source without a role", "list it under identifiers, drop, keep or another role"
-        )
-        for c in columns
-        if folded(c.name) not in named
+        Fault(name, "is a column of the source without a role", remedy)
+        for key, name in spelled.items()
+        if key not in named
     ]
     if faults:
         raise PolicyError(faults, policy.file)
@@ -165,8 +165,9 @@ def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None
         engine.define_query(name, source.query, temporary=persistent is None)
     else:
         assert source.file is not None
-        misfits = engine.define_file(name, source.file, reading_of(policy), rows)
-        _must_be_written_so(policy, misfits, engine.columns(name))
+        read = engine.define_file(name, source.file, reading_of(policy), rows)
+        _must_be_written_so(policy, read.misfits, engine.columns(name))
+        return Relation(tuple(part.name for part in name.parts), "view", written=read.texts)
     return Relation(tuple(part.name for part in name.parts), "view")
 
 
@@ -179,8 +180,9 @@ def reading_of(policy: Policy) -> Reading:
     measured = [s.column for s in policy.sensitive if s.t is not None or s.proximity is not None]
     return Reading(
         texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
-        numbers=(*ranged, *measured),
-        dates=(*ranged, *dated),
+        numbers=tuple(measured),
+        dates=tuple(dated),
+        ranges=tuple(ranged),
         figures=tuple(s.column for s in policy.sensitive if s.publish == "value"),
         csv=policy.source.csv,
     )
@@ -189,12 +191,12 @@ def reading_of(policy: Policy) -> Reading:
 def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[Column]) -> None:
     """The columns of a CSV file are written as the rules need them, or it is said how many fields are not."""
     fields = {folded(name): f"{count:,} field{'s' if count > 1 else ''}" for name, count in misfits.items()}
-    known = {folded(c.name) for c in columns}
+    spelled = _spelled(policy, columns, set())
     remedy = "clean the file, or list what stands for no value under source.csv.null"
     faults = [
-        Fault(f"source.csv.types: {name}", "there is no such column in the source", _nearest(name, columns))
+        Fault(f"source.csv.types: {name}", "there is no such column in the source", _nearest(name, spelled))
         for name in policy.source.csv.types
-        if folded(name) not in known
+        if folded(name) not in spelled
     ]
     typed = {folded(name): type_ for name, type_ in policy.source.csv.types.items()}
     faults += [
@@ -206,17 +208,11 @@ def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[C
         for name, type_ in policy.source.csv.types.items()
         if folded(name) in fields
     ]
-    dateformat = policy.source.csv.dateformat
     for q in policy.quasi_identifiers:
         if folded(q.column) not in fields or folded(q.column) in typed:
             continue
-        where, said = f"quasi_identifiers.{q.column}.hierarchy", f"in {fields[folded(q.column)]} of the file"
-        if isinstance(q.hierarchy, Intervals):
-            written = f"{remedy}; or say how dates are written in source.csv.dateformat"
-            faults.append(Fault(where, f"intervals need numbers or dates, and there is something else {said}", written))
-        elif isinstance(q.hierarchy, Dates) and dateformat is not None:
-            written = f"is the format right? If so, {remedy}"
-            faults.append(Fault(where, f"there is no date as source.csv.dateformat says {said}", written))
+        said = f"there is no date as source.csv.dateformat says in {fields[folded(q.column)]} of the file"
+        faults.append(Fault(f"quasi_identifiers.{q.column}.hierarchy", said, f"is the format right? If so, {remedy}"))
     for s in policy.sensitive:
         if s.proximity is not None and folded(s.column) in fields and folded(s.column) not in typed:
             said = f"needs numbers, and there is something else in {fields[folded(s.column)]} of the file"
@@ -229,7 +225,16 @@ def _pseudonyms(policy: Policy) -> tuple[str, ...]:
     return policy.pseudonyms.columns if policy.pseudonyms else ()
 
 
-def _nearest(name: str, columns: list[Column]) -> str:
-    near = difflib.get_close_matches(folded(name), [folded(c.name) for c in columns], n=1)
-    spelled = {folded(c.name): c.name for c in columns}
-    return f"did you mean {quoted(spelled[near[0]])}?" if near else f"it has {', '.join(c.name for c in columns[:20])}"
+def _spelled(policy: Policy, columns: list[Column], named: set[str]) -> dict[str, str]:
+    """The columns as the source spells them. What a file calls a column that is not `named` by the policy is a value:
+    where a header is lost, or a key is new, it may be a person's."""
+    said = policy.source.file is None
+    return {key: c.name if said or key in named else Value(c.name) for c in columns for key in [folded(c.name)]}
+
+
+def _nearest(name: str, spelled: dict[str, str]) -> Message:
+    near = difflib.get_close_matches(folded(name), list(spelled), n=1)
+    if near:
+        found = spelled[near[0]]
+        return Message.of("did you mean ", Value(quoted(found)) if isinstance(found, Value) else quoted(found), "?")
+    return Message.of("it has ", Message.joined(", ", list(spelled.values())[:20]))

@@ -59,14 +59,17 @@ def value_table(
     found = list(_mentioned(wanted, table, engine)) if wanted.publish == "value" else []
     warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
     if wanted.t is not None and not numeric:
-        warnings += _nearly_numbers(wanted, table, engine)
+        warnings += _nearly_numbers(wanted, source_column, table, engine)
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
 
 
-def _nearly_numbers(wanted: Sensitive, table: exp.Table, engine: Engine) -> tuple[str, ...]:
+def _nearly_numbers(wanted: Sensitive, source_column: Column, table: exp.Table, engine: Engine) -> tuple[str, ...]:
     """A word on a text column that is one only for a few values: t takes texts for equally far from each other."""
     others = "COUNT(CASE WHEN TRY_CAST(:text AS DOUBLE) IS NULL THEN 1 END)"
     ((others, values),) = engine.fetch(exp.select(sql(others, text=text_of(column("value"))), "COUNT(*)").from_(table))
+    if others == 0 and source_column.written:
+        what = "some values have more digits than DOUBLE can hold, so the column is text and t does not weigh amounts"
+        return (f"sensitive.{wanted.column}.t: {what}; say a DECIMAL in source.csv.types",)
     if not 0 < others <= values * _FEW:
         return ()
     what = f"{others:,} of the {values:,} values are no numbers, so the column is text and t does not weigh amounts"

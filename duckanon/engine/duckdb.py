@@ -12,17 +12,17 @@ import duckdb
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine import Column, Executed, Reading, Relation
+from duckanon.engine import Column, Executed, ReadFile, Reading, Relation
 from duckanon.engine.catalog import CATALOG, nearest, qualified, resolve
 from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text, written
 from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.opening import Limits, connect
-from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, texts
+from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, later_texts, texts
 from duckanon.engine.source_files import SourceFiles, find_files, must_agree, patterns_of
 from duckanon.engine.spill import Spill
 from duckanon.engine.types import is_number
-from duckanon.errors import EngineError
+from duckanon.errors import EngineError, Message
 from duckanon.policy import CsvOptions, Release
 from duckanon.query.expressions import table
 from duckanon.query.names import quoted, split_name
@@ -228,11 +228,8 @@ class DuckDB:
         with explained("source.query"):
             self._define_view(name, statements[0].query.rstrip().rstrip(";") + "\n", temporary)
 
-    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> dict[str, int]:
-        """A view over files; temporary if it may keep the `rows` of CSV files in a temporary table, which is read once.
-
-        Says of the columns of a CSV file that are not written as a rule needs them, how many fields are not.
-        """
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> ReadFile:
+        """A view over files; temporary if it may keep the `rows` of CSV files in a temporary table, read once."""
         files = find_files(path, self.fetch)
         with explained(f"source.file: {path}"):
             if files.reader == "read_csv":
@@ -241,31 +238,34 @@ class DuckDB:
                 raise EngineError("source.csv: is for CSV files only")
             must_agree(files, self.fetch)
             self._define_view(name, files.reading(reading.texts), rows is not None)
-        return {}
+        return ReadFile()
 
-    def _define_csv(
-        self, name: exp.Table, files: SourceFiles, reading: Reading, rows: exp.Table | None
-    ) -> dict[str, int]:
+    def _define_csv(self, name: exp.Table, files: SourceFiles, reading: Reading, rows: exp.Table | None) -> ReadFile:
         kept = (rows or table(f"{name.name} {secrets.token_hex(4)}")).sql(self.dialect, identify=True)
+        said = None
         try:
             said = dialect(files, reading.csv, self.fetch)
-            columns = must_agree(files, self.fetch, lambda path: csv_columns(path, said, self.fetch))
-            fields = texts(files, said, columns)
-            self._run(f"CREATE TEMP TABLE {kept} AS {fields}", "the source, every field a text")
+            inside = must_agree(files, self.fetch, lambda path: csv_columns(path, said, self.fetch))
+            self._run(f"CREATE TEMP TABLE {kept} AS {texts(files, said)}", "the source, every field a text")
         except EngineError as error:
             if not isinstance(error.__cause__, duckdb.InvalidInputException):
                 raise
-            raise EngineError(f"source.file: {files.named}: {csv_fault(error)}") from error.__cause__
+            fault = csv_fault(files, said, error, self._fetch_apart)
+            raise EngineError(Message.of(f"source.file: {files.named}: ", fault)) from error.__cause__
         shown = [c.name for c in self.columns(exp.to_table(kept, dialect=self.dialect))]  # with the folders' columns
         found = interpret(kept, shown, reading, self.fetch)
         if rows is not None:
             self._define_view(name, found.query(kept, shown, strict=True), temporary=True)
         else:
             self._run(f"DROP TABLE {kept}")
-            # The error of a line that comes later would show it to whoever asks the view.
-            fields = texts(files, f"{said}, ignore_errors = true", columns)
-            self._define_view(name, found.query(f"({fields})", shown, strict=False), temporary=False)
-        return found.misfits
+            later = later_texts(files, said, inside, shown)
+            self._define_view(name, found.query(f"({later})", shown, strict=False), temporary=False)
+        return ReadFile(found.misfits, found.texts(shown))
+
+    def _fetch_apart(self, query: str) -> list[tuple[Any, ...]]:
+        """Outside of the transaction, which an error has ended."""
+        with translated(query), self.connection.cursor() as apart:
+            return apart.execute(query).fetchall()
 
     def source_files(self, path: str) -> list[Path]:
         return [Path(file) for file in find_files(path, self.fetch).paths]

@@ -21,6 +21,7 @@ class Column:
 
     name: str
     type: str
+    written: bool = field(default=False, kw_only=True)  # a text of a CSV file, which may stand for a number or a date
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Relation:
     parts: tuple[str, ...]
     kind: str  # table | view
     comment: str | None = None
+    written: frozenset[str] = frozenset()  # the columns that are texts of a CSV file, as they stand there
 
     @property
     def spelled(self) -> str:
@@ -46,9 +48,18 @@ class Reading:
 
     texts: tuple[str, ...] = ()  # folders' names say them as they are written, so that 02139 keeps its zero
     numbers: tuple[str, ...] = ()  # of a CSV file: a rule needs them as numbers, if they are all written as such
-    dates: tuple[str, ...] = ()  # likewise
+    dates: tuple[str, ...] = ()  # likewise as dates, if source.csv.dateformat says how they are written; else as texts
+    ranges: tuple[str, ...] = ()  # numbers, as texts; or dates, likewise
     figures: tuple[str, ...] = ()  # numbers, if reading them so changes no field
     csv: CsvOptions = field(default_factory=CsvOptions)
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    """What came of the columns of a CSV file; of other files nothing is to be said."""
+
+    misfits: dict[str, int] = field(default_factory=dict)  # so many fields are not written as a rule needs them
+    texts: frozenset[str] = frozenset()  # columns that are what stands in the file, and of no type that was asked for
 
 
 @dataclass(frozen=True)
@@ -85,7 +96,7 @@ class Engine(Protocol):
     def relations(self, schema: str) -> list[Relation]: ...
     def target(self, spelled: str) -> Relation: ...
     def define_query(self, name: exp.Table, query: str, temporary: bool) -> None: ...
-    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> dict[str, int]: ...
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> ReadFile: ...
     def source_files(self, path: str) -> list[Path]: ...
     def source_patterns(self, path: str) -> list[str]: ...
     def database_files(self) -> list[Path]: ...

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from duckanon.engine.client_errors import without_partitions
 from duckanon.engine.files import escaped, text
-from duckanon.errors import EngineError
+from duckanon.errors import EngineError, Message, Value
 from duckanon.query.names import folded, quoted
 
 _READERS = {
@@ -91,8 +91,9 @@ def _in_folder(path: str, place: Path, fetch: Fetch) -> SourceFiles:
     found = [file for file in _glob(below, fetch) if _reader(file) is not None]
     hidden = [file for file in found if any(map(_is_hidden, Path(file).relative_to(place).parts))]
     if hidden:
-        what = f"holds hidden data files, such as {without_partitions(f'/{Path(hidden[0]).relative_to(place)}')[1:]}"
-        raise EngineError(f"source.file: {path}: {what}; name the files by a pattern such as {path}/*.parquet")
+        such = Value(without_partitions(f"/{Path(hidden[0]).relative_to(place)}")[1:])
+        what = ("holds hidden data files, such as ", such, f"; name the files by a pattern such as {path}/*.parquet")
+        raise EngineError(Message.of(f"source.file: {path}: ", *what))
     if not found:
         raise EngineError(f"source.file: {path}: is a folder without CSV, Parquet or JSON files")
     reader = _one_reader(path, found)
@@ -109,7 +110,9 @@ def _glob(pattern: str, fetch: Fetch) -> list[str]:
     found = sorted(file for (file,) in fetch(f"SELECT file FROM glob({text(pattern)})"))
     for file in map(Path, found):
         if file.exists() and not file.is_file():
-            raise EngineError(f"source.file: {file}: is no file that can be read more than once; copy it to one")
+            shown = Value(without_partitions(str(file)))
+            what = ": is no file that can be read more than once; copy it to one"
+            raise EngineError(Message.of("source.file: ", shown, what))
     return found
 
 
@@ -157,8 +160,14 @@ def must_agree(files: SourceFiles, fetch: Fetch, columns_of: Callable[[str], lis
         differing = sorted(columns[first] ^ columns[other])
         if differing:
             has, lacks = (first, other) if differing[0] in columns[first] else (other, first)
-            what = without_partitions(f"{has} has a column {differing[0]}, {lacks} does not")
-            raise EngineError(f"source.file: {files.named}: {what}; all files must have the same columns")
+            # Where a header is lost, the names of columns are values of a person.
+            more, less = (without_partitions(path) for path in (has, lacks))
+            what = (
+                f"{more} has a column ",
+                Value(differing[0]),
+                f", {less} does not; all files must have the same columns",
+            )
+            raise EngineError(Message.of(f"source.file: {files.named}: ", *what))
     return listed[first] if columns_of is not None else []
 
 

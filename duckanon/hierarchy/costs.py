@@ -53,7 +53,7 @@ def _span(engine: Engine, domain: exp.Table, scheme: Scheme) -> float:
     if kind.type == "date":
         bounds = sql("CAST(MAX(:units) - MIN(:units) AS DOUBLE)", units=kind.units(VALUE))
     else:
-        scale = double(10**kind.decimals)
-        bounds = sql("(CAST(MAX(value) AS DOUBLE) - CAST(MIN(value) AS DOUBLE)) * :scale", scale=scale)
+        span = "(CAST(MAX(:number) AS DOUBLE) - CAST(MIN(:number) AS DOUBLE)) * :scale"
+        bounds = sql(span, number=kind.number(VALUE), scale=double(10**kind.decimals))
     ((span,),) = engine.fetch(exp.select(bounds).from_(domain).where(known(scheme, VALUE)))
     return float(span)

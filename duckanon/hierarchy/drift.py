@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
-from duckanon.hierarchy.computed import VALUE, DatesKind
+from duckanon.hierarchy.computed import VALUE, DatesKind, IntervalsKind
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
@@ -42,8 +42,11 @@ def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine)
     """The drift as an error that shows, of a listed hierarchy, what it lacks."""
     remedies = 'set privacy.unmapped = "suppress" or "top"'
     if scheme.kind is not None:
-        what = f"{drift.values} values cannot be placed: not a {scheme.kind.takes}"
-        written = 'say how a CSV file writes dates (source.csv.dateformat = "%d/%m/%Y"), ' if _are_dates(scheme) else ""
+        many = f"{drift.values} value{'s' if drift.values > 1 else ''}"
+        what = f"{many} cannot be placed: not a {scheme.kind.takes}"
+        written = (
+            'say how a CSV file writes dates (source.csv.dateformat = "%d/%m/%Y"), ' if _may_be_dates(scheme) else ""
+        )
         return Fault(scheme.where, what, f"{written}clean the source, cast the column in source.query, or {remedies}")
     unknown = scheme.unknown(VALUE)
     assert unknown is not None
@@ -54,8 +57,8 @@ def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine)
     return Fault(scheme.where, Message.of(f"does not map {many}, such as ", named), remedy)
 
 
-def _are_dates(scheme: Scheme) -> bool:
-    return isinstance(scheme.kind, DatesKind) and scheme.kind.from_text
+def _may_be_dates(scheme: Scheme) -> bool:
+    return isinstance(scheme.kind, (DatesKind, IntervalsKind)) and scheme.kind.from_text
 
 
 def without_unknown(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:

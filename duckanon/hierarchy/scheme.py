@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError
-from duckanon.hierarchy.computed import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind
+from duckanon.hierarchy.computed import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind, iso_day
 from duckanon.hierarchy.listed import Listing, list_file, list_table, not_listed
 from duckanon.policy import Dates, Flat, Intervals, MappingFile, MappingTable, Mask, QuasiIdentifier
 from duckanon.query.expressions import sql, text_of
@@ -72,16 +72,31 @@ def _kind(
             remedy = "dates need a DATE, a TIMESTAMP or text like 2024-05-31"
             raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
         return DatesKind(spec.units, from_text)
+    if source_column.written:
+        return _intervals_of_texts(spec, domain, where, engine)
     return _intervals_kind(spec, source_column, where, engine)
+
+
+def _intervals_of_texts(spec: Intervals, domain: exp.Table, where: str, engine: Engine) -> Kind:
+    """Of a column of a CSV file: of dates if every text is one, else of numbers."""
+    others = sql("COUNT(value) - COUNT(:day)", day=iso_day(VALUE))
+    ((others,),) = engine.fetch(exp.select(others).from_(domain))
+    if others:
+        return IntervalsKind(spec.widths, spec.origin, "float", from_text=True)
+    return _intervals_of_dates(spec, where, from_text=True)
+
+
+def _intervals_of_dates(spec: Intervals, where: str, from_text: bool) -> Kind:
+    if any(number % 1 for number in (*spec.widths, spec.origin)):
+        raise HierarchyError([Fault(where, "intervals of a date are whole numbers of days")])
+    if max(spec.widths, default=0) > WIDEST:
+        raise HierarchyError([Fault(where, f"intervals of a date are {WIDEST:,} days wide at most")])
+    return IntervalsKind(spec.widths, spec.origin, "date", from_text=from_text)
 
 
 def _intervals_kind(spec: Intervals, source_column: Column, where: str, engine: Engine) -> Kind:
     if engine.is_date(source_column):
-        if any(number % 1 for number in (*spec.widths, spec.origin)):
-            raise HierarchyError([Fault(where, "intervals of a date are whole numbers of days")])
-        if max(spec.widths, default=0) > WIDEST:
-            raise HierarchyError([Fault(where, f"intervals of a date are {WIDEST:,} days wide at most")])
-        return IntervalsKind(spec.widths, spec.origin, "date")
+        return _intervals_of_dates(spec, where, from_text=False)
     if not engine.is_number(source_column):
         remedy = "intervals need a number or a date: cast it in source.query, or use mask, dates or a file"
         raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])

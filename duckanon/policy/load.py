@@ -100,6 +100,9 @@ def _go_together(policy: Policy, top: Section) -> None:
     the whole table: of the local methods only climb sees to them."""
     if policy.pseudonyms and policy.release.kind == "view":
         top.fault("release.kind", "a view cannot hold the key of pseudonyms", "release a table or a file")
+    if policy.source.file is not None and not policy.source.csv.header and policy.release.kind == "view":
+        what = "a view of a CSV file without a header could not tell its columns once their order changes"
+        top.fault("release.kind", what, "release a table or a file, or give the CSV file a header")
     if policy.search.method not in LOCAL:
         return
     if policy.unmapped == "top":

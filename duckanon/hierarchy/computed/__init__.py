@@ -1,10 +1,10 @@
 """Hierarchies that are computed: one module for each way to compute a label from a value."""
 
-from duckanon.hierarchy.computed.calendar import WIDEST
+from duckanon.hierarchy.computed.calendar import WIDEST, iso_day
 from duckanon.hierarchy.computed.dates import DatesKind
 from duckanon.hierarchy.computed.flat import FlatKind
 from duckanon.hierarchy.computed.intervals import IntervalsKind
 from duckanon.hierarchy.computed.kind import VALUE, Kind
 from duckanon.hierarchy.computed.mask import MaskKind
 
-__all__ = ["VALUE", "WIDEST", "DatesKind", "FlatKind", "IntervalsKind", "Kind", "MaskKind"]
+__all__ = ["VALUE", "WIDEST", "DatesKind", "FlatKind", "IntervalsKind", "Kind", "MaskKind", "iso_day"]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, no_day
+from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, day_of, no_day
 from duckanon.policy.hierarchy import NESTS_IN
 from duckanon.query.expressions import literal, sql
 
@@ -82,7 +82,7 @@ class DatesKind:
         return case.else_(self._of_date(label, level))
 
     def _of_date(self, text: exp.Expr, level: int) -> exp.Expr:
-        return sql(self._LABELS[self.units[level - 1]], date=sql("TRY_CAST(:text AS DATE)", text=text))
+        return sql(self._LABELS[self.units[level - 1]], date=day_of(text))
 
     def _date(self, value: exp.Expr) -> exp.Expr:
-        return sql("TRY_CAST(:value AS DATE)", value=value) if self.from_text else value.copy()
+        return day_of(value) if self.from_text else value.copy()

@@ -8,9 +8,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, no_day
+from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, iso_day, no_day
 from duckanon.query.expressions import double, literal, sql
 
+# How a text says a number; what the database would accept beyond that (1_000, nan) says none.
+_NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
 _LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
 
 
@@ -23,6 +25,7 @@ class IntervalsKind:
     type: str  # whole | decimal | float | date
     places: int = 18  # decimals of the column's own type
     top: str = "*"
+    from_text: bool = False  # the values are texts that say a float, or a date
 
     @property
     def levels(self) -> int:
@@ -35,13 +38,14 @@ class IntervalsKind:
     def units(self, value: exp.Expr) -> exp.Expr:
         """The value in whole units, rounded down, as a wide integer."""
         if self.type == "date":
-            return sql("CAST(DATE_DIFF('day', DATE '1970-01-01', CAST(:value AS DATE)) AS HUGEINT)", value=value)
+            days = "CAST(DATE_DIFF('day', DATE '1970-01-01', CAST(:value AS DATE)) AS HUGEINT)"
+            return sql(days, value=self.number(value))
         scale = literal(10**self.decimals)
         if self.type == "whole":
             return sql("CAST(:value AS HUGEINT) * :scale", value=value, scale=scale)
         # A float stands for the number that it prints as; whole part and fraction apart, so nothing overflows.
-        exact = value
-        if self.type == "float":
+        exact = self.number(value)
+        if self.type == "float" and not self.from_text:
             exact = sql("TRY_CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 18))", value=value)
         return sql(
             f"CAST(FLOOR(:exact) AS HUGEINT) * :scale + CAST(FLOOR(CAST(:exact - FLOOR(:exact) "
@@ -49,6 +53,13 @@ class IntervalsKind:
             exact=exact,
             scale=scale,
         )
+
+    def number(self, value: exp.Expr) -> exp.Expr:
+        """The number or date that a value is or, as a text, says: exactly, not by way of a DOUBLE; NULL if it says
+        none."""
+        if not self.from_text:
+            return value.copy()
+        return iso_day(value) if self.type == "date" else _number_of(value)
 
     def order(self, value: exp.Expr, level: int) -> exp.Expr:
         """The lower bound of the range, in units."""
@@ -71,15 +82,18 @@ class IntervalsKind:
         return sql("'[' || :lower || ', ' || :upper || ')'", lower=self._written(lower), upper=self._written(upper))
 
     def unmapped(self, value: exp.Expr) -> exp.Expr | None:
+        number = self.number(value)
         if self.type == "date":
-            return no_day(value)
-        return sql(
-            "NOT ISFINITE(CAST(:v AS DOUBLE)) OR ABS(CAST(:v AS DOUBLE)) >= :most", v=value, most=double(_LARGEST)
-        )
+            return no_day(number)
+        none = "NOT ISFINITE(CAST(:v AS DOUBLE)) OR ABS(CAST(:v AS DOUBLE)) >= :most"
+        return sql(f":v IS NULL OR {none}" if self.from_text else none, v=number, most=double(_LARGEST))
 
     @property
     def takes(self) -> str:
-        return KNOWN_DAYS if self.type == "date" else f"finite number below {_LARGEST:g}"
+        if self.type == "date":
+            return KNOWN_DAYS
+        number = f"finite number below {_LARGEST:g}"
+        return f"{number}, nor are all dates such as 2024-05-31" if self.from_text else number
 
     def share(self, level: int, span: float) -> float:
         """The NCP of a cell: the width of its range over the span of the column, at most 1."""
@@ -134,6 +148,12 @@ class IntervalsKind:
             scale=scale,
             decimals=literal(self.decimals),
         )
+
+
+def _number_of(text: exp.Expr) -> exp.Expr:
+    """The number that a text says; NULL if it says none."""
+    says = sql("REGEXP_MATCHES(:text, :pattern)", text=text, pattern=literal(_NUMBER))
+    return sql("CASE WHEN :says THEN TRY_CAST(TRIM(:text) AS DECIMAL(38, 18)) END", says=says, text=text)
 
 
 def _decimals(number: Decimal) -> int:
