@@ -77,7 +77,7 @@ def test_labels(values: str, kind: str, hierarchy: str, level: int, expected: di
 
 
 def test_text_that_is_no_date(folder: Folder) -> None:
-    with pytest.raises(HierarchyError, match="1 values cannot be placed"):
+    with pytest.raises(HierarchyError, match="1 value cannot be placed"):
         labels("['2024-05-31', 'soon']", "VARCHAR", '{ dates = ["month"] }', 1)
 
 
@@ -159,7 +159,7 @@ def test_the_farthest_dates_are_not_known(hierarchy: str, farthest: str) -> None
         db.execute("CREATE TABLE t AS SELECT DATE '2024-01-01' + i::INTEGER AS born, 1 AS s FROM range(7) r (i)")
         db.execute(f"INSERT INTO t VALUES ('{farthest}', 1)")
         with pytest.raises(
-            HierarchyError, match="1 values cannot be placed: not a finite date within 2,000,000,000 days"
+            HierarchyError, match="1 value cannot be placed: not a finite date within 2,000,000,000 days"
         ):
             duckanon.run(Policy.parse(text.replace(", UNMAPPED", "")), db)
         result = duckanon.run(Policy.parse(text.replace("UNMAPPED", 'unmapped = "suppress"')), db)

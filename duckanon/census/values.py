@@ -68,8 +68,8 @@ def _nearly_numbers(wanted: Sensitive, source_column: Column, table: exp.Table, 
     others = "COUNT(CASE WHEN TRY_CAST(:text AS DOUBLE) IS NULL THEN 1 END)"
     ((others, values),) = engine.fetch(exp.select(sql(others, text=text_of(column("value"))), "COUNT(*)").from_(table))
     if others == 0 and source_column.written:
-        what = "some values have more digits than DOUBLE can hold, so the column is text and t does not weigh amounts"
-        return (f"sensitive.{wanted.column}.t: {what}; say a DECIMAL in source.csv.types",)
+        what = "DOUBLE cannot hold all values as they are written, so the column is text and t does not weigh amounts"
+        return (f"sensitive.{wanted.column}.t: {what}; clean them, or say a DECIMAL in source.csv.types",)
     if not 0 < others <= values * _FEW:
         return ()
     what = f"{others:,} of the {values:,} values are no numbers, so the column is text and t does not weigh amounts"

@@ -18,7 +18,8 @@ from duckanon.engine.client_errors import explained, first_line, translated
 from duckanon.engine.files import copy_options, escaped, inside, read_back, text, written
 from duckanon.engine.macros import ASKED, macros_for
 from duckanon.engine.opening import Limits, connect
-from duckanon.engine.source_csv import csv_columns, csv_fault, dialect, interpret, later_texts, texts
+from duckanon.engine.source_csv import csv_columns, dialect, interpret, later_texts, texts
+from duckanon.engine.source_csv_faults import csv_fault
 from duckanon.engine.source_files import SourceFiles, find_files, must_agree, patterns_of
 from duckanon.engine.spill import Spill
 from duckanon.engine.types import is_number

@@ -7,10 +7,9 @@ import re
 from dataclasses import dataclass
 
 from duckanon.engine import Reading
-from duckanon.engine.client_errors import without_partitions
 from duckanon.engine.files import escaped_path, text
 from duckanon.engine.source_files import Fetch, SourceFiles
-from duckanon.errors import EngineError, Message, Value
+from duckanon.errors import EngineError
 from duckanon.policy import CsvOptions
 from duckanon.query.names import folded, quoted
 
@@ -131,7 +130,7 @@ def dialect(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> Dialect:
 
 def _delimiter(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
     """The one that parts the first line into the most columns."""
-    where, line = f"source.file: {files.named}", _first_line(files.paths[0], options, fetch)
+    where, line = f"source.file: {files.named}", opening_line(files.paths[0], options, fetch)
     if not line:
         raise EngineError(f"{where}: the file is empty, or begins with an empty line")
     try:
@@ -140,7 +139,7 @@ def _delimiter(files: SourceFiles, options: CsvOptions, fetch: Fetch) -> str:
         raise EngineError(f"{where}: the first line cannot be parsed; say the delimiter in source.csv") from None
 
 
-def _first_line(path: str, options: CsvOptions, fetch: Fetch) -> str | None:
+def opening_line(path: str, options: CsvOptions, fetch: Fetch) -> str | None:
     said = f"auto_detect = false, header = false, encoding = {text(options.encoding)}, delim = '\x01', quote = '', "
     said += "escape = '', skip = 0, comment = '', strict_mode = false, columns = {'line': 'VARCHAR'}"
     lines = fetch(f"SELECT line FROM read_csv({text(escaped_path(path))}, {said}) LIMIT 1")
@@ -266,47 +265,3 @@ def _good(name: str, form: Form) -> str:
 def _field(name: str, form: Form) -> str:
     """In a column of numbers or dates an empty text says as little as NULL."""
     return quoted(name) if form.exact else f"nullif({quoted(name)}, '')"
-
-
-def csv_fault(files: SourceFiles, said: Dialect | None, error: EngineError, fetch: Fetch) -> Message:
-    """What is wrong with files that cannot be read, without a word of what stands in them."""
-    for path in files.paths if said is not None else ():
-        assert said is not None
-        found = _fault_in(path, said, fetch)
-        if found is not None:
-            within = () if files.is_one else ("in ", Value(without_partitions(path)), " ")
-            return Message.of(*within, found)
-    return Message.of(_fault(str(error.__cause__ or error)))
-
-
-def _fault_in(path: str, said: Dialect, fetch: Fetch) -> str | None:
-    """What is wrong with one file. It is read as its first line says, so that a line which differs has a number."""
-    try:
-        width = said.cells(_first_line(path, said.options, fetch) or "")
-        columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(width))
-        options = f"{said}, auto_detect = false, hive_partitioning = false, columns = {{{columns}}}"
-        fetch(f"SELECT max(COLUMNS(*)) FROM read_csv({text(escaped_path(path))}, {options})")
-    except EngineError as error:
-        return _fault(str(error.__cause__ or error))
-    except csv.Error:
-        return "the first line cannot be parsed; see source.csv.delimiter and quote"
-    return None
-
-
-def _fault(said: str) -> str:
-    line = re.search(r"CSV Error on Line: ([0-9]+)", said)
-    where = f"line {line[1]}" if line else "a line"
-    if "encoded" in said:
-        return f"{where} is not in the encoding that is expected; say it in source.csv.encoding, such as latin-1"
-    columns = re.search(r"Expected Number of Columns: ([0-9]+) Found: ([0-9]+)", said)
-    if columns:
-        expected, found = map(int, columns.groups())
-        many = f"{found} field{'s' if found > 1 else ''}, the first has {expected}"
-        if found > expected:  # of those that are too many only the first is counted
-            many = f"more fields than the first, which has {expected}"
-        return f"{where} has {many}; see source.csv.delimiter and quote"
-    if "unterminated quote" in said:
-        return f"{where} has a quote that is not closed, or not as source.csv.quote says"
-    if "invalid state" in said:
-        return f"{where} does not end as the first does (CRLF and LF are mixed), or has a quote in the midst of a field"
-    return "not all lines have the same number of fields, or they are not written as source.csv says"

@@ -23,7 +23,7 @@ _READERS = {
     ".jsonl": "read_json",
     ".ndjson": "read_json",
 }
-_PACKED = (".gz", ".zst")
+PACKED = (".gz", ".zst")
 
 Fetch = Callable[[str], list[tuple[Any, ...]]]
 
@@ -119,12 +119,12 @@ def _glob(pattern: str, fetch: Fetch) -> list[str]:
 def _ending(path: str) -> str:
     """.csv or .csv.gz, spelled as the file has it."""
     suffixes = Path(path).suffixes
-    packed = len(suffixes) > 1 and suffixes[-1].lower() in _PACKED
+    packed = len(suffixes) > 1 and suffixes[-1].lower() in PACKED
     return "".join(suffixes[-2:] if packed else suffixes[-1:])
 
 
 def _reader(path: str) -> str | None:
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in _PACKED]
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in PACKED]
     return _READERS.get(suffixes[-1] if suffixes else "")
 
 
