@@ -18,7 +18,7 @@ types: $(VENV)/tested
 	$(BIN)/mypy
 
 check: $(VENV)/tested
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/tested
 	$(BIN)/python -m bench
