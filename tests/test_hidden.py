@@ -130,7 +130,7 @@ def test_rows_of_failing_classes_leave_no_trace(
     must_be_twins(twins, duckanon, text)
 
 
-@pytest.mark.parametrize("method", ["greedy", "climb", "alpha_k_clustering", "l_c_clustering"])
+@pytest.mark.parametrize("method", ["greedy", "climb", "alpha_k_clustering"])
 def test_rows_that_a_hierarchy_does_not_know_leave_no_trace(
     twins: tuple[Folder, Folder], duckanon: Command, method: str
 ) -> None:
