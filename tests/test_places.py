@@ -22,7 +22,7 @@ import pytest
 from duckanon.engine.lock import lock_path, one_at_a_time
 from duckanon.errors import BusyError
 from duckanon.release import file, permissions
-from tests.conftest import Command, Folder
+from tests.conftest import PEOPLE, Command, Folder
 from tests.test_files import partitioned, rows
 from tests.test_ledger import NAMED
 from tests.test_release import released_to
@@ -377,3 +377,22 @@ def test_whatever_stands_is_ours_at_every_moment(people: Folder, duckanon: Comma
     assert duckanon("run", policy).code == 0
     assert people.files() == [".out.duckanon", "out", "policy.toml", "warehouse.duckdb"]
     assert {path.name for path in out.iterdir()} == {"sex=F", "sex=M"}
+
+
+def test_a_folder_that_is_no_release_is_not_removed(people: Folder, duckanon: Command) -> None:
+    """Not even with --replace; what writers of such folders leave in them is no data."""
+    text = PEOPLE.replace('kind = "table"', 'kind = "parquet"\npartition_by = ["sex"]').replace(
+        "people_anonymous", "out"
+    )
+    precious = people.path / "out" / "k" / "precious.txt"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("precious")
+    for options in ([], ["--replace"]):
+        told = duckanon("run", people.policy(text), *options)
+        assert told.code == 2
+        assert "holds 1 file and is no release of any policy" in told.err
+        assert "--replace" not in told.err
+    assert precious.read_text() == "precious"
+    precious.unlink()
+    (people.path / "out" / "_SUCCESS").touch()
+    assert duckanon("run", people.policy(text), "--replace").code == 0

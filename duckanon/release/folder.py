@@ -38,13 +38,13 @@ class FolderTarget(FileTarget):
             raise ReleaseError(f"release.to: {self.path} is a file; with partition_by it must be a folder")
 
     def _must_be_free(self) -> None:
-        """Not even with --replace anything is removed that no release has written."""
-        super()._must_be_free()
+        """Not even with --replace anything is removed that no release has written; so that is said first."""
         found = self._state(self.path) if self.path.exists() else {}
         strange = [name for name in found if not _may_go(name)] if not mark_of_folder(self.path) else []
         if strange:
             what = f"holds {len(strange):,} file{'s' if len(strange) > 1 else ''} and is no release of any policy"
             raise ReleaseError(f"release.to: {self.path} {what}; remove it yourself, or choose another name")
+        super()._must_be_free()
 
     def _ours(self) -> bool:
         """A folder of this policy without strange files in it; an empty one is nobody's."""
