@@ -291,6 +291,12 @@ class Sensitive:
         homes = [level for level, members in self.levels.items() if value is not None and text(value) in members]
         return homes[0] if homes else None
 
+    def may_be_shown(self, value: Value) -> bool:
+        """A value that needs a level has one; a run refuses others, a view hides their classes."""
+        asked = self.level_l is not None or self.level_weight is not None or bool(self.level_alpha)
+        needed = asked or self.publish == "level"
+        return value is None or not needed or self.level(value) is not None
+
     def shown(self, value: Value) -> Value:
         """A value as the release shows it: itself, or its level (-1: it has none)."""
         if self.publish == "value" or value is None:
@@ -552,6 +558,9 @@ class Problem:
         secret = {s.column: s.shown(row[s.column]) for s in self.policy.sensitive}
         return secret | {name: row[name] for name in self.policy.keep}
 
+    def may_be_shown(self, rows: list[Row]) -> bool:
+        return all(s.may_be_shown(row[s.column]) for s in self.policy.sensitive for row in rows)
+
     @cached_property
     def rules(self) -> list[Rule]:
         """Every class-level constraint."""
@@ -566,7 +575,7 @@ class Problem:
     def judge(self, node: Node) -> Judged:
         classes = self.classes(node)
         figures = {label: self.figures([self.shown(row) for row in rows]) for label, rows in classes.items()}
-        good = {label: rows for label, rows in classes.items() if all_hold(figures[label])}
+        good = {label: rows for label, rows in classes.items() if all_hold(figures[label]) and self.may_be_shown(rows)}
         released = [
             dict(zip(self.qi, label, strict=True)) | self.shown(row) for label, rows in good.items() for row in rows
         ]
