@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
+from functools import cached_property
 from typing import Any
 
 from duckanon.audit.people import people_of_release
@@ -104,7 +105,7 @@ class Run:
         try:
             self.previous = self.look_back(before)
             before.clear(keep=("previous", "previous_rows"))
-            standing = self.target.standing() if if_changed and self.stands else None
+            standing = self.standing if if_changed and self.stands else None
             self.key = policy_key(self.policy)
             with self.engine.transaction():
                 result = self.execute(dry_run, standing)
@@ -123,6 +124,11 @@ class Run:
                 before.clear()
         return result
 
+    @cached_property
+    def standing(self) -> str | None:
+        """The fingerprint of what stands in the place, which is read whole for it: once."""
+        return self.target.standing()
+
     def look_back(self, scratch: Scratch) -> Previous:
         """The release that stands, as far as this one is compared with it or added to it."""
         compared = self.policy.release.difference != "ignore" and self.policy.release.kind != "view"
@@ -130,7 +136,7 @@ class Run:
             return Previous()
         if not self.stands:
             return GONE if self.book.last else self.book.elsewhere()
-        if self.book.is_another(self.target.standing()):
+        if self.book.is_another(self.standing):
             return edited(self.incremental)
         rules = self.book.last_rules()
         return look_back(self.policy, self.engine, scratch, compared, self.incremental, rules)
