@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         PolicyError,
         ReleaseError,
     )
+    from duckanon.models import Finding
     from duckanon.policy import Policy
     from duckanon.result import Result
-    from duckanon.search.measure import Finding
 
 __version__ = VERSION
 
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 # Where the classes are that are no errors.
-_HOMES = {"Policy": "duckanon.policy", "Result": "duckanon.result", "Finding": "duckanon.search.measure"}
+_HOMES = {"Policy": "duckanon.policy", "Result": "duckanon.result", "Finding": "duckanon.models"}
 
 
 def connect(database: str | Path | None = None, *, read_only: bool = False) -> DuckDB:
@@ -83,16 +83,16 @@ def run(
     from contextlib import ExitStack
 
     from duckanon.engine.lock import one_at_a_time
-    from duckanon.ledger import Place, database_of
-    from duckanon.ledger.book import noted_if_it_cannot_start
+    from duckanon.ledger import ReleaseAddress, database_of
+    from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import run
 
     wanted = _policy(policy)
     with _engine(db) as engine, ExitStack() as held:
         database = database_of(engine)
-        place = Place.of(wanted, database)
+        address = ReleaseAddress.of(wanted, database)
         with noted_if_it_cannot_start(wanted, database, dry_run):
-            held.enter_context(one_at_a_time(None if dry_run else place.key, wait))
+            held.enter_context(one_at_a_time(None if dry_run else address.key, wait))
         return run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from duckanon.hierarchy import Hierarchy, named_levels
+from duckanon.models import Finding
 from duckanon.recoding.explain import GENERALIZED
 from duckanon.search import Step
-from duckanon.search.measure import Finding
 
 
 @dataclass(frozen=True)

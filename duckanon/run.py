@@ -18,7 +18,7 @@ from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError
-from duckanon.ledger.book import Book
+from duckanon.ledger.record import RunRecord
 from duckanon.outcome import Outcome, logged
 from duckanon.policy import Policy
 from duckanon.recoding import Found, find_recoding
@@ -55,23 +55,23 @@ def run(
     line in the ledger.
     """
     watch = watch or Watch()
-    job = Run(policy, engine, Book(policy, engine, dry_run), watch, incremental)
+    job = Run(policy, engine, RunRecord(policy, engine, dry_run), watch, incremental)
     if if_changed:
-        job.book.must_be_kept()
+        job.record.must_be_kept()
     if incremental:
         must_be_addable(policy, replace)
     watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
         result = job.release(replace, dry_run, if_changed)
     except BaseException as error:
-        job.book.broken(error)
+        job.record.broken(error)
         raise
-    result = changed(result, run=job.book.run)
+    result = changed(result, run=job.record.run)
     if result.status == "released":
-        result = job.book.settled(result)
+        result = job.record.settled(result)
     else:
-        job.book.ended(result)
-    watch.step(_LAST_STEP.get(result.status, "failed"), **logged(result), seconds=job.book.seconds)
+        job.record.ended(result)
+    watch.step(_LAST_STEP.get(result.status, "failed"), **logged(result), seconds=job.record.seconds)
     return result
 
 
@@ -85,7 +85,7 @@ class Run:
 
     policy: Policy
     engine: Engine
-    book: Book
+    record: RunRecord
     watch: Watch
     incremental: bool = False
     key: bytes | None = field(default=None, repr=False)  # of the pseudonyms, if there are any
@@ -112,7 +112,7 @@ class Run:
                 self.scratch.clear()
                 if result.status != "released":
                     raise _Undo
-                self.book.released(result)
+                self.record.released(result)
             self.target.settle(self.mark)
         except _Undo:
             self.target.abandon()
@@ -135,10 +135,10 @@ class Run:
         if not (compared or self.incremental):
             return Previous()
         if not self.stands:
-            return GONE if self.book.last else self.book.elsewhere()
-        if self.book.is_another(self.standing):
+            return GONE if self.record.last else self.record.elsewhere()
+        if self.record.is_another(self.standing):
             return edited(self.incremental)
-        rules = self.book.last_rules()
+        rules = self.record.last_rules()
         return look_back(self.policy, self.engine, scratch, compared, self.incremental, rules)
 
     def execute(self, dry_run: bool, standing: str | None) -> Result:
@@ -146,10 +146,10 @@ class Run:
         with self.timed("source", f"reading {policy.name}"):
             source = bind_source(policy, scratch, self.key)
             self.target.must_not_be(source)
-            self.book.take(source.relation, self.engine)
-        if unchanged := self.book.unchanged(standing):
+            self.record.take(source.relation, self.engine)
+        if unchanged := self.record.unchanged(standing):
             return unchanged
-        warnings = tuple(self.book.asks_for_less())
+        warnings = tuple(self.record.asks_for_less())
         with self.timed("census", f"counting {policy.name}") as facts:
             census = take_census(policy, source, scratch)
             facts["rows"] = census.rows
@@ -158,7 +158,7 @@ class Run:
         if reasons:
             return Outcome(policy, census, None, warnings, self.seconds).infeasible(tuple(reasons))
         with self.timed("search", "searching"):
-            last = self.book.last_node(census, self.incremental, self.stands)
+            last = self.record.last_node(census, self.incremental, self.stands)
             found = self.find(problem, last, source)
         outcome = Outcome(policy, census, found, warnings, self.seconds)
         if found.recoding is None:
@@ -167,7 +167,7 @@ class Run:
             return outcome.infeasible(found.reasons or tuple(why(found, problem, where)), where)
         with self.timed("release", "releasing"):
             self.mark = mark_of(policy, VERSION, found.recoding.levels)
-            self.book.levels_show(found.recoding.levels, census)
+            self.record.levels_show(found.recoding.levels, census)
             query = self.target.query(found.recoding, source, self.mark, scratch)
             released = self.target.build(query, self.mark, scratch)
         with self.timed("verify", "verifying") as facts:
@@ -176,7 +176,7 @@ class Run:
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, scratch)
-            self.book.release_fingerprint = self.target.fingerprint(released) if self.book.ledger.kept else None
+            self.record.release_fingerprint = self.target.fingerprint(released) if self.record.ledger.kept else None
         return outcome.verified(found.recoding, audited, dry_run, told_apart)
 
     def find(self, problem: Problem, last: Node | None, source: BoundSource) -> Found:

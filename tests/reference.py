@@ -490,7 +490,7 @@ Findings = dict[Bound, float | None]
 
 
 @dataclass(frozen=True)
-class Judged:
+class SensitiveRules:
     """What a node is like before and after its failing classes are suppressed."""
 
     node: Node
@@ -572,7 +572,7 @@ class Problem:
         """What every class-level constraint measures in one class, whose rows are given as released."""
         return {bound: figure(rows) for bound, figure in self.rules}
 
-    def judge(self, node: Node) -> Judged:
+    def judge(self, node: Node) -> SensitiveRules:
         classes = self.classes(node)
         figures = {label: self.figures([self.shown(row) for row in rows]) for label, rows in classes.items()}
         good = {label: rows for label, rows in classes.items() if all_hold(figures[label]) and self.may_be_shown(rows)}
@@ -580,7 +580,7 @@ class Problem:
             dict(zip(self.qi, label, strict=True)) | self.shown(row) for label, rows in good.items() for row in rows
         ]
         of_table = (finding for s in self.policy.sensitive for finding in table_rules(s, released, self.qi))
-        return Judged(
+        return SensitiveRules(
             node,
             good,
             {label: rows for label, rows in classes.items() if label not in good},
@@ -603,13 +603,13 @@ def all_hold(findings: Findings) -> bool:
 
 @dataclass(frozen=True)
 class Walk:
-    path: tuple[Judged, ...]
-    answer: Judged | None
+    path: tuple[SensitiveRules, ...]
+    answer: SensitiveRules | None
 
 
 def walk(problem: Problem) -> Walk:
     """From the bottom upwards until a node holds or the top fails."""
-    path: list[Judged] = []
+    path: list[SensitiveRules] = []
     node: Node = (0,) * len(problem.hierarchies)
     while True:
         path.append(problem.judge(node))
@@ -653,13 +653,13 @@ def lattice(problem: Problem) -> Iterator[Node]:
 # -- utility (§3): a suppressed row counts as generalized to the top ----------------------------------
 
 
-def precision(problem: Problem, judged: Judged) -> float:
+def precision(problem: Problem, judged: SensitiveRules) -> float:
     per_row = sum(level / h.height for h, level in problem.at(judged.node))
     generalized = len(judged.released) * per_row + judged.failing_rows * len(problem.qi)
     return 1 - generalized / (len(problem.source) * len(problem.qi))
 
 
-def ncp(problem: Problem, judged: Judged) -> float:
+def ncp(problem: Problem, judged: SensitiveRules) -> float:
     rows = [row for members in judged.good.values() for row in members]
     cells = sum(h.ncp(row[h.column], level) for row in rows for h, level in problem.at(judged.node))
     return (cells + judged.failing_rows * len(problem.qi)) / (len(problem.source) * len(problem.qi))
@@ -669,7 +669,7 @@ def loss(problem: Problem, node: Node) -> float:
     return sum(weight(problem, h) * h.loss(level) for h, level in problem.at(node))
 
 
-def utility(problem: Problem, judged: Judged) -> dict[str, float]:
+def utility(problem: Problem, judged: SensitiveRules) -> dict[str, float]:
     average = len(judged.released) / len(judged.good)
     return {
         "precision": precision(problem, judged),
@@ -684,7 +684,7 @@ def utility(problem: Problem, judged: Judged) -> dict[str, float]:
 # -- privacy figures of a release (§4) ----------------------------------------------------------------
 
 
-def privacy(problem: Problem, judged: Judged) -> dict[str, Any]:
+def privacy(problem: Problem, judged: SensitiveRules) -> dict[str, Any]:
     risk = metrics.risk(judged.released, problem.qi, problem.policy.k)
     source = [problem.shown(row) for row in problem.rows]
     return {

@@ -25,10 +25,10 @@ from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.scratch import Scratch
+from duckanon.search.batch import BatchMeasurer
 from duckanon.search.measure import Measurer
 from duckanon.search.objective import objective
 from duckanon.search.problem import Problem
-from duckanon.search.survey import Survey
 from tests.conftest import PEOPLE, Command, Folder
 
 TREE = {city: ("north" if city < "c" else "south", "*") for city in "abcdef"}
@@ -221,7 +221,7 @@ def test_what_the_optimal_search_minimizes(seed: int, unmapped: str, tmp_path: P
     with warehouse(case, tmp_path) as connection:
         scratch = Scratch(DuckDB.wrap(connection))
         census = take_census(policy, bind_source(policy, scratch), scratch)
-        survey = Survey(Measurer(Problem.of(policy, census)))
+        survey = BatchMeasurer(Measurer(Problem.of(policy, census)))
         surveyed = survey.measure(list(itertools.product(*(range(height + 1) for height in HEIGHTS))))
         for loss, expected in (("ncp", case.ncp), ("precision", case.height), ("discernibility", case.discernibility)):
             aim = objective(survey, loss)

@@ -396,7 +396,7 @@ def test_a_kill_around_the_swap(people: Folder, duckanon: Command, moment: str) 
     old = rows(people.path / "out")
     people.sql("INSERT INTO people SELECT * FROM people")
     script = (
-        "import os, signal, sys\nfrom duckanon.cli.words import main\nfrom duckanon.release import folder, place\n"
+        "import os, signal, sys\nfrom duckanon.cli.words import main\nfrom duckanon.release import disk_place, folder\n"
         "die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)\n"
         f"{MOMENTS[moment]}\nmain(['run', {str(policy)!r}])"
     )

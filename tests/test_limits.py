@@ -15,7 +15,8 @@ import pytest
 from sqlglot import exp
 
 from duckanon import connect
-from duckanon.models.classes import Judged, class_rules, judged_classes
+from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.registry import class_rules
 from duckanon.policy import Sensitive, ValueThresholds
 from tests.conftest import PEOPLE, Command, Folder
 
@@ -124,7 +125,7 @@ def test_building_the_classes_takes_time_by_the_number_of_thresholds() -> None:
         sys.setprofile(count)
         try:
             judged_classes(
-                exp.to_table("cells"), ["g0"], 2, [Judged(0, exp.to_table("d0"), "value", rules)], nulls=True
+                exp.to_table("cells"), ["g0"], 2, [SensitiveRules(0, exp.to_table("d0"), "value", rules)], nulls=True
             )
         finally:
             sys.setprofile(None)

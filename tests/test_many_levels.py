@@ -21,11 +21,11 @@ from duckanon.engine import Column
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy, Level
+from duckanon.search.batch import BatchMeasurer
+from duckanon.search.batch.packing import Packing
 from duckanon.search.measure import Measurer
 from duckanon.search.objective import objective
 from duckanon.search.problem import Problem
-from duckanon.search.survey import Survey
-from duckanon.search.survey.packing import Packing
 
 HEIGHTS = (300, 3)
 MERGES = ((60, 150, 257), (1, 2))  # the levels from which pairs, fours and eights of values are one
@@ -135,7 +135,7 @@ def test_every_cell_has_a_number_of_its_own() -> None:
 @many
 def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     policy, scratch = Policy.parse(TOML.format(method="optimal"), folder), Scratch(DuckDB.wrap(people))
-    survey = Survey(Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch))))
+    survey = BatchMeasurer(Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch))))
     levels = (0, 1, 60, 127, 128, 150, 255, 256, 257, 258, 259, 299, 300)
     surveyed = survey.measure(list(itertools.product(levels, range(4))))
     for found, lost in zip(surveyed, objective(survey, "ncp").loss(surveyed), strict=True):

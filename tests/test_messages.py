@@ -54,7 +54,7 @@ def test_releasing_onto_the_source_is_not_to_be_replaced(people: Folder, duckano
 def test_who_has_waited_is_not_told_to_wait(people: Folder, duckanon: Command) -> None:
     from duckanon import Policy
     from duckanon.engine.lock import one_at_a_time
-    from duckanon.ledger import Place
+    from duckanon.ledger import ReleaseAddress
 
     policy = people.policy(PEOPLE)
     code = f"import duckdb; c = duckdb.connect({str(people.database)!r}); print(1, flush=True); input()"
@@ -66,7 +66,7 @@ def test_who_has_waited_is_not_told_to_wait(people: Folder, duckanon: Command) -
         holder.communicate(b"\n")
     assert "after 0.3 seconds" in told.err
     assert "--wait" not in told.err
-    with one_at_a_time(Place.of(Policy.load(policy), people.database).key, 0):
+    with one_at_a_time(ReleaseAddress.of(Policy.load(policy), people.database).key, 0):
         assert "--wait" in duckanon("run", policy).err
         told = duckanon("run", policy, "--wait", "0.3")
     assert "0.3 seconds" in told.err

@@ -27,7 +27,7 @@ from duckanon.cli.demo import demo
 from duckanon.cli.words import parser
 from duckanon.engine.lock import lock_path, locked, one_at_a_time
 from duckanon.errors import BusyError
-from duckanon.ledger import Place
+from duckanon.ledger import ReleaseAddress
 from duckanon.policy import Policy
 from tests.conftest import PEOPLE, ROOT, Command, Folder
 from tests.test_ledger import EXPORT, NAMED, outcomes
@@ -38,7 +38,7 @@ PARQUET = EXPORT.replace('kind = "csv"', 'kind = "parquet"').replace("people.csv
 
 def lock_of(policy: Path, folder: Folder) -> Path:
     wanted = Policy.load(policy)
-    return lock_path(("run", *(Place.of(wanted, folder.database).key or ())))
+    return lock_path(("run", *(ReleaseAddress.of(wanted, folder.database).key or ())))
 
 
 def lines(text: str) -> list[dict[str, Any]]:
@@ -154,7 +154,7 @@ def test_a_new_key_for_pseudonyms_is_a_change(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("text", [PEOPLE, EXPORT])
 def test_a_second_run_is_told_of_the_first(people: Folder, duckanon: Command, text: str) -> None:
     policy = people.policy(text)
-    place = Place.of(Policy.load(policy), people.database)
+    place = ReleaseAddress.of(Policy.load(policy), people.database)
     with one_at_a_time(place.key, 0):
         told = duckanon("run", policy)
         assert told.code == 2
@@ -171,7 +171,7 @@ def test_a_second_run_is_told_of_the_first(people: Folder, duckanon: Command, te
 
 def test_databases_in_memory_do_not_meet(people: Folder) -> None:
     policy = Policy.load(people.policy(PEOPLE))
-    assert Place.of(policy, None).key is None
+    assert ReleaseAddress.of(policy, None).key is None
     with duckdb.connect() as connection, one_at_a_time(("people_anonymous", ""), 0):
         connection.execute(f"ATTACH '{people.database}' AS w; CREATE TABLE people AS FROM w.people; DETACH w")
         assert api.run(policy, connection).status == "released"
@@ -179,7 +179,7 @@ def test_databases_in_memory_do_not_meet(people: Folder) -> None:
 
 def test_a_second_run_may_wait(people: Folder, duckanon: Command) -> None:
     policy = people.policy(EXPORT)
-    place = Place.of(Policy.load(policy), people.database)
+    place = ReleaseAddress.of(Policy.load(policy), people.database)
     held = threading.Event()
 
     def hold() -> None:

@@ -18,11 +18,11 @@ from duckanon.census.source import bind_source
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.recoding.full_domain import FullDomain
+from duckanon.search.batch import BatchMeasurer, aggregates
 from duckanon.search.lattice import Lattice, nowhere_above
 from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.objective import TIE
 from duckanon.search.problem import Problem
-from duckanon.search.survey import Survey, aggregates
 from tests.conftest import ADULT, PEOPLE, Command, Folder, small_policy
 from tests.test_adult import QI, adult
 from tests.test_properties import examples
@@ -141,7 +141,7 @@ def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list
         for light in (0, 10**9):
             patch.setattr(aggregates, "_LIGHT", light)
             patch.setattr(aggregates, "_SHRINKS", 1)
-            survey = Survey(measurer)
+            survey = BatchMeasurer(measurer)
             for surveyed, node in zip(survey.measure(nodes), nodes, strict=True):
                 alone = measurer.measure(node)
                 assert surveyed.classes == alone.classes

@@ -515,7 +515,7 @@ def same_path(case: Case, result: Result, walk: ref.Walk) -> None:
     same(found[: len(expected)] if walk.answer is None else found, expected)
 
 
-def infeasible(case: Case, db: duckdb.DuckDBPyConnection, result: Result, top: ref.Judged) -> None:
+def infeasible(case: Case, db: duckdb.DuckDBPyConnection, result: Result, top: ref.SensitiveRules) -> None:
     """The top fails: what was measured there is told, and nothing is written."""
     assert result.status == "infeasible"
     assert result.reasons
@@ -543,7 +543,7 @@ def same_findings(result: Result, expected: ref.Findings) -> None:
         assert finding.holds == bound.holds(figure)
 
 
-def same_result(case: Case, result: Result, answer: ref.Judged) -> None:
+def same_result(case: Case, result: Result, answer: ref.SensitiveRules) -> None:
     problem, rows = case.problem, len(answer.released)
     assert result.status == "released"
     assert result.levels == dict(zip(problem.qi, answer.node, strict=True))
@@ -562,7 +562,7 @@ def same_figures(found: dict[str, Any] | None, expected: dict[str, Any]) -> None
     same({key: found.get(key) for key in expected}, expected)
 
 
-def same_release(case: Case, db: duckdb.DuckDBPyConnection, answer: ref.Judged) -> None:
+def same_release(case: Case, db: duckdb.DuckDBPyConnection, answer: ref.SensitiveRules) -> None:
     rows = released(case, db)
     assert counted(rows) == counted(answer.released)
     assert len(rows) + answer.failing_rows == len(case.rows)

@@ -14,7 +14,7 @@ import pytest
 from duckanon import Policy
 from duckanon.engine.duckdb import DuckDB
 from duckanon.release import targets
-from duckanon.release.place import Place
+from duckanon.release.disk_place import DiskPlace
 from tests.conftest import PEOPLE, Command, Folder
 
 
@@ -265,7 +265,7 @@ def test_two_runs_of_one_number_do_not_meet(people: Folder) -> None:
     """In two containers a process can have the same number: what they write beside one place is theirs alone."""
     policy = Policy.load(people.policy(released_to("csv", "p.csv")))
     with DuckDB.open(people.database, writable=False) as engine:
-        one, other = Place(policy, engine), Place(policy, engine)
+        one, other = DiskPlace(policy, engine), DiskPlace(policy, engine)
         assert one.begin(folder=False) == other.begin(folder=False)
         one.sweep()
         assert other.unfinished.exists()

@@ -63,11 +63,11 @@ def test_a_run_that_could_not_start_leaves_a_line(people: Folder, duckanon: Comm
 
 def test_a_run_that_another_one_kept_out_leaves_a_line(people: Folder, duckanon: Command) -> None:
     from duckanon import Policy
-    from duckanon.ledger import Place
+    from duckanon.ledger import ReleaseAddress
 
     policy = people.policy(EXPORT + NAMED)
     assert duckanon("run", policy).code == 0
-    with one_at_a_time(Place.of(Policy.load(policy), people.database).key, 0):
+    with one_at_a_time(ReleaseAddress.of(Policy.load(policy), people.database).key, 0):
         assert duckanon("run", policy).code == 2
     *_, last = rows_of(people.path / "ledger.duckdb")
     assert last["outcome"] == "error"

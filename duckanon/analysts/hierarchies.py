@@ -14,7 +14,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, PolicyError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
-from duckanon.hierarchy.drift import Drift
+from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
@@ -37,12 +37,12 @@ def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False)
             raise PolicyError([Fault("COLUMN", f"'{only}' is no quasi-identifier of the policy", f"it has {names}")])
         for pair in wanted:
             name = column(pair[1].name)
-            counted = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
-            table = scratch.table("tuples", counted, f"values of {pair[1].name}")
+            tuples = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
+            table = scratch.table("tuples", tuples, f"values of {pair[1].name}")
             try:
                 built = build_hierarchies([pair], table, scratch, policy.unmapped)
                 (hierarchy,) = built.hierarchies
-                texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, built.drift, engine, policy.k))
+                texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, built.unmapped, engine, policy.k))
             except HierarchyError as error:
                 faults += error.faults
             scratch.clear(keep=("source", "source_rows"))
@@ -62,12 +62,10 @@ def _csv(hierarchy: Hierarchy, engine: Engine) -> str:
     return written.getvalue().rstrip("\n")
 
 
-def _text(hierarchy: Hierarchy, drift: tuple[Drift, ...], engine: Engine, k: int) -> str:
-    unmapped = (
-        ", ".join(f"{part.values:,} values ({part.rows:,} rows) unmapped" for part in drift) or "nothing unmapped"
-    )
+def _text(hierarchy: Hierarchy, unmapped: tuple[Unmapped, ...], engine: Engine, k: int) -> str:
+    gaps = ", ".join(f"{part.values:,} values ({part.rows:,} rows) unmapped" for part in unmapped) or "nothing unmapped"
     nulls = f", {hierarchy.nulls:,} rows NULL" if hierarchy.nulls else ""
-    lines = [f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, {unmapped}"]
+    lines = [f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, {gaps}"]
     for level, measured in enumerate(hierarchy.levels):
         examples = ", ".join(_examples(hierarchy, level, engine, k))
         lines.append(f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}")

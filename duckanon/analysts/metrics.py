@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from duckanon.audit import Audit, Audited, People, Rows, audit
+from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
 from duckanon.engine import Column, Engine, Reading, Relation
 from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.scratch import Scratch
@@ -96,7 +96,7 @@ def measure(
         protected = _known(sensitive, "sensitive", columns)
         _apart(asked, protected)
         people = _people(relation, asked, entity, columns, scratch)
-        parts = [Audited(Sensitive(name), name, False, _reference(name, relation, people)) for name in protected]
+        parts = [AuditedColumn(Sensitive(name), name, False, _reference(name, relation, people)) for name in protected]
         found = audit(k, Rows(relation, asked, scratch), parts, people)
     finally:
         scratch.clear()

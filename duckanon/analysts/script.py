@@ -13,7 +13,7 @@ from duckanon.engine import Engine, Executed
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.hierarchy import named_levels
-from duckanon.local import place
+from duckanon.local import find_placement
 from duckanon.policy import MappingFile, Policy
 from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, create
@@ -126,7 +126,7 @@ def _local_statements(measurer: Measurer, source: BoundSource, scratch: Scratch)
     lead to the same placement on the same data."""
     method = measurer.policy.search.method
     with scratch.engine.traced() as placing:
-        placement = place(measurer, lambda *_: None)
+        placement = find_placement(measurer, lambda *_: None)
     if placement is None:
         raise PolicyError([Fault("policy", f"{method} finds no release that holds")], measurer.policy.file)
     with scratch.engine.traced() as releasing:

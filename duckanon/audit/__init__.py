@@ -1,6 +1,6 @@
 """Asks the release itself: not the path that searched, but the analysts' macros."""
 
-from duckanon.audit.findings import Audit, Audited, audit
+from duckanon.audit.findings import Audit, AuditedColumn, audit
 from duckanon.audit.questions import People, Rows
 
-__all__ = ["Audit", "Audited", "People", "Rows", "audit"]
+__all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]

@@ -10,14 +10,13 @@ from sqlglot import exp
 from duckanon.audit.linkable import Linkable
 from duckanon.audit.questions import People, Rows
 from duckanon.engine import Engine, Relation
-from duckanon.models import Constraint, k_rule
-from duckanon.models.classes import class_rules, table_rules
+from duckanon.models import Constraint, Finding, k_rule
 from duckanon.models.levels import level_weights
+from duckanon.models.registry import class_rules, table_rules
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import case_of, column, double, literal, same, sql, text_of
-from duckanon.search.measure import Finding
 
-__all__ = ["Audit", "Audited", "People", "Rows", "audit"]
+__all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
 
 # A sensitive column may have millions of values; the result lists the most frequent, and all that the policy names.
 _MOST_LISTED = 1000
@@ -46,7 +45,7 @@ class Audit:
 
 
 @dataclass(frozen=True)
-class Audited:
+class AuditedColumn:
     """A sensitive column as the relation holds it; `reference` holds the source's distribution of it."""
 
     wanted: Sensitive
@@ -55,16 +54,16 @@ class Audited:
     reference: Relation
 
 
-def audit(k: int, released: Rows, sensitive: list[Audited], people: People | None = None) -> Audit:
+def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People | None = None) -> Audit:
     """Measure a relation against k and every threshold of its sensitive columns; where people are counted, by the
     `people` that its rows are of."""
     asked = people or released
     sizes = released.sizes()
     rows = sum(size * classes for size, classes in sizes)
     classes = sum(classes for _, classes in sizes)
-    counted = people.sizes() if people else sizes
-    least = min((size for size, _ in counted), default=None)
-    everybody = sum(size * count for size, count in counted)
+    counted_sizes = people.sizes() if people else sizes
+    least = min((size for size, _ in counted_sizes), default=None)
+    everybody = sum(size * count for size, count in counted_sizes)
     findings = [Finding(k_rule(k), least)]
     figures = {}
     for index, part in enumerate(sensitive):
@@ -74,15 +73,15 @@ def audit(k: int, released: Rows, sensitive: list[Audited], people: People | Non
         "k": least,
         "highest_risk": 1 / least if least else None,
         "average_risk": classes / everybody if everybody else None,
-        "rows_at_risk": sum(size * count for size, count in counted if size < k),
-        "unique_rows": sum(count for size, count in counted if size == 1),
+        "rows_at_risk": sum(size * count for size, count in counted_sizes if size < k),
+        "unique_rows": sum(count for size, count in counted_sizes if size == 1),
         "sensitive": figures,
     }
     present = people.everybody() if people else None
-    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(counted)), present)
+    return Audit(rows, classes, tuple(findings), privacy, tuple(sorted(counted_sizes)), present)
 
 
-def _sensitive(part: Audited, index: int, asked: Rows) -> tuple[dict[str, Any], list[Finding]]:
+def _sensitive(part: AuditedColumn, index: int, asked: Rows) -> tuple[dict[str, Any], list[Finding]]:
     distinct_l, entropy_l, homogeneous = asked.diversity(part.column)
     ((t,),) = asked.values_of(part.column).fetch(
         "t_closeness_to", ("t",), literal(part.column), literal(part.reference.spelled)
@@ -100,18 +99,18 @@ def _sensitive(part: Audited, index: int, asked: Rows) -> tuple[dict[str, Any], 
     return figures, findings
 
 
-def _constraints(part: Audited) -> list[Constraint]:
+def _constraints(part: AuditedColumn) -> list[Constraint]:
     by_class = [rule.constraint for rule in class_rules(part.wanted, part.numeric)]
     return by_class + [rule.constraint for rule in table_rules(part.wanted)]
 
 
-def _leaks(part: Audited, leakage: exp.Select) -> exp.Query:
-    """Per value: its text, its place among the named values, rows, alpha, alp, dif."""
+def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
+    """Per value: its text, its ordinal among the named values, rows, alpha, alp, dif."""
     text = text_of(column("value"))
-    places = {value: literal(place) for place, value in enumerate(part.wanted.values, start=1)}
+    ordinals = {value: literal(ordinal) for ordinal, value in enumerate(part.wanted.values, start=1)}
     return exp.select(
         text.as_("text"),
-        case_of(text, places, literal(0)).as_("named"),
+        case_of(text, ordinals, literal(0)).as_("named"),
         "row_count",
         column("highest_lp").as_("alpha"),
         "alp",
@@ -131,7 +130,7 @@ def _values(leaks: exp.Table, engine: Engine) -> tuple[dict[str, Any], int]:
 
 
 def _measured(
-    constraint: Constraint, part: Audited, known: dict[str, Any], leaks: exp.Table, asked: Rows
+    constraint: Constraint, part: AuditedColumn, known: dict[str, Any], leaks: exp.Table, asked: Rows
 ) -> float | int | None:
     name, wanted = constraint.name, part.wanted
     if name in known:
@@ -155,16 +154,16 @@ def _measured(
 def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, engine: Engine) -> float | None:
     """The highest figure over the values that the threshold is for."""
     if constraint.value is not None:
-        places = [list(wanted.values).index(constraint.value) + 1]
+        ordinals = [list(wanted.values).index(constraint.value) + 1]
     else:
         own = [getattr(thresholds, constraint.name) is not None for thresholds in wanted.values.values()]
-        places = [0] + [place for place, has_own in enumerate(own, start=1) if not has_own]
-    query = exp.select(exp.Max(this=column(constraint.name))).from_(leaks).where(column("named").isin(*places))
+        ordinals = [0] + [ordinal for ordinal, has_own in enumerate(own, start=1) if not has_own]
+    query = exp.select(exp.Max(this=column(constraint.name))).from_(leaks).where(column("named").isin(*ordinals))
     ((worst,),) = engine.fetch(query)
     return 0.0 if worst is None and constraint.name == "alpha" else worst
 
 
-def _level_figure(constraint: Constraint, part: Audited, asked: Rows) -> float | int | None:
+def _level_figure(constraint: Constraint, part: AuditedColumn, asked: Rows) -> float | int | None:
     """Figures of the sensitivity levels: the same macros, over a view that shows the level of each row."""
     wanted = part.wanted
     levels = {text: literal(level) for text, level in wanted.level_of.items()}

@@ -56,11 +56,13 @@ def linkable(released: Rows, kept: list[str], numbers: list[str], k: int) -> Lin
         alone = sum(classes for size, classes in sizes if size == 1)
         return Linkable(alone, (), smallest, below, everybody)
     names = [*released.qi, *columns]
-    shown = exp.select(*(column(name).as_(f"c{place}") for place, name in enumerate(names)), sql("COUNT(*)").as_("n"))
+    shown = exp.select(
+        *(column(name).as_(f"c{position}") for position, name in enumerate(names)), sql("COUNT(*)").as_("n")
+    )
     shown = shown.from_(released.relation.table).group_by(*map(column, names))
     cells = released.scratch.table("linked", shown, "verify: all that is released of a person")
-    keys = {name: f"c{place}" for place, name in enumerate(columns, start=len(released.qi))}
-    always = [f"c{place}" for place in range(len(released.qi))]
+    keys = {name: f"c{position}" for position, name in enumerate(columns, start=len(released.qi))}
+    always = [f"c{position}" for position in range(len(released.qi))]
     alone, below, smallest = _alone(released, cells, [*always, *keys.values()], k)
     needed = list(columns) if below else []
     for name in list(needed):

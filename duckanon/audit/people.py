@@ -18,7 +18,7 @@ from duckanon.search.lattice import Node
 
 
 def people_of_release(recoding: Recoding, source: BoundSource, released: Relation, scratch: Scratch) -> People | None:
-    """Whose the rows of a release are, where people are counted."""
+    """Whose the rows of a release are, where people are of_people."""
     if source.entity is None:
         return None
     assert recoding.levels is not None  # the policy has refused methods without
@@ -74,18 +74,18 @@ def _must_be_whole(
 ) -> None:
     """Of every class and sensitive value the release has as many rows as the source."""
     number, qi, sensitive = columns
-    keys = [f"v{place}" for place in range(len(sensitive))]
+    keys = [f"v{position}" for position in range(len(sensitive))]
     groups = _by_text(released.table, qi, "q", sensitive)
     shown = (
         exp.select(column(number, "c"), *(column(key, "g") for key in keys), column("n", "g"))
         .from_(groups.subquery("g"))
         .join(exp.alias_(classes, "c", table=True), on=same([f"q{i}" for i in range(len(qi))], "g", "c", nulls=True))
     )
-    counted = _by_text(people, sensitive, "v").select(column(number), sql("COUNT(*)").as_("n"))
-    counted = counted.group_by(column(number))
+    of_people = _by_text(people, sensitive, "v").select(column(number), sql("COUNT(*)").as_("n"))
+    of_people = of_people.group_by(column(number))
     differing = (
         exp.select("COUNT(*)")
-        .from_(counted.subquery("p"))
+        .from_(of_people.subquery("p"))
         .join(shown.subquery("r"), on=same([number, *keys], "p", "r", nulls=True), join_type="full")
         .where(sql("p.n IS DISTINCT FROM r.n"))
     )
@@ -95,13 +95,13 @@ def _must_be_whole(
         raise ReleaseError(f"the release {what}; release it anew")
 
 
-def _by_text(table: exp.Table, names: list[str], key: str, counted: list[str] | None = None) -> exp.Select:
+def _by_text(table: exp.Table, names: list[str], key: str, values: list[str] | None = None) -> exp.Select:
     """The distinct values of the columns as texts: a file does not tell a number from a label. With those of the
-    `counted` columns, v0 …, the number n of their rows."""
-    texts = {f"{key}{place}": text_of(column(name)) for place, name in enumerate(names)}
-    texts |= {f"v{place}": text_of(column(name)) for place, name in enumerate(counted or [])}
+    `values` columns, v0 …, the number n of their rows."""
+    texts = {f"{key}{position}": text_of(column(name)) for position, name in enumerate(names)}
+    texts |= {f"v{position}": text_of(column(name)) for position, name in enumerate(values or [])}
     query = exp.select(*(text.as_(alias) for alias, text in texts.items())).from_(table)
-    query = query.select(sql("COUNT(*)").as_("n")) if counted is not None else query
+    query = query.select(sql("COUNT(*)").as_("n")) if values is not None else query
     return query.group_by(*(text.copy() for text in texts.values())) if texts else query
 
 

@@ -63,8 +63,8 @@ class Rows:
         return self
 
     def levelled(self, level: exp.Expr) -> Rows:
-        """The same classes with a column `level` in place of what the rows show."""
-        names = [f"g{place}" for place in range(len(self.qi))]
+        """The same classes with a column `level` in position of what the rows show."""
+        names = [f"g{position}" for position in range(len(self.qi))]
         classes = [column(qi).as_(alias) for qi, alias in zip(self.qi, names, strict=True)]
         query = exp.select(*classes, level.as_("level"), *self._person()).from_(self.relation.table)
         return self._of(self._view(query, "verify: the level of each row"), names)
@@ -92,7 +92,7 @@ class People(Rows):
         self.entity = entity
 
     def sizes(self) -> list[tuple[int, int]]:
-        return self._counted(self.qi).sizes()
+        return self._once_each(self.qi).sizes()
 
     def everybody(self) -> int:
         """How many people there are."""
@@ -120,9 +120,9 @@ class People(Rows):
         return exp.select("value", column("people").as_("row_count"), "alp", "highest_lp", "dif").from_(table)
 
     def values_of(self, sensitive: str) -> Rows:
-        return self._counted([*self.qi, sensitive])
+        return self._once_each([*self.qi, sensitive])
 
-    def _counted(self, names: list[str]) -> Rows:
+    def _once_each(self, names: list[str]) -> Rows:
         return Rows(self.once(*names), self.qi, self.scratch)
 
     def once(self, *names: str) -> Relation:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from duckanon.audit import Audit, Audited, People, Rows, audit
+from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
 from duckanon.audit.linkable import linkable
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym
@@ -30,7 +30,7 @@ def audit_release(policy: Policy, released: Relation, census: Census, people: Pe
         value = column("value").as_(values.column.name, quoted=True)
         distribution = exp.select(value).from_(repeated(counts).subquery("copies"))
         view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
-        audited.append(Audited(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
+        audited.append(AuditedColumn(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
     qi = [h.column.name for h in census.hierarchies]
     rows = Rows(released, qi, scratch)
     kept = [c.name for c in census.keep if not isinstance(c, Pseudonym)]

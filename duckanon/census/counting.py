@@ -16,7 +16,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Fault, PolicyError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
-from duckanon.hierarchy.drift import Drift
+from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy, Sensitive
 from duckanon.query.expressions import case_of, column, literal, sql, text_of
 
@@ -41,7 +41,7 @@ class Census:
     keep: tuple[Column, ...]
     scratch: Scratch
     warnings: tuple[str, ...]
-    drift: tuple[Drift, ...] = ()  # what the hierarchies do not know
+    unmapped: tuple[Unmapped, ...] = ()  # what the hierarchies do not know
     left_out: int = 0  # rows of the source that are not in the table: they are suppressed
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
@@ -57,7 +57,9 @@ class Census:
     @property
     def others(self) -> list[str]:
         """The columns of what is released beside the quasi-identifiers."""
-        return [f"s{values.index}" for values in self.sensitive] + [f"k{place}" for place in range(len(self.keep))]
+        return [f"s{values.index}" for values in self.sensitive] + [
+            f"k{position}" for position in range(len(self.keep))
+        ]
 
     def with_lengths(self, longest: dict[int, int | None]) -> Census:
         """The census of a release whose longest values have so many characters, by hierarchy; None: it has no value."""
@@ -96,16 +98,16 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
         value_table(index, wanted, column, tuples, people is not None, scratch)
         for index, (wanted, column) in enumerate(source.sensitive)
     ]
-    coded = _coded(built.counted, built.hierarchies, sensitive, len(source.keep), people is not None)
+    coded = _coded(built.tuples, built.hierarchies, sensitive, len(source.keep), people is not None)
     table = scratch.table("census", coded, "the census: codes of every level")
     scratch.drop(tuples)
-    scratch.drop(built.counted)
+    scratch.drop(built.tuples)
     ((coded_rows,),) = scratch.engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
-    warnings += [f"{drift}: {fate}" for drift in built.drift]
+    warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
     telling = _telling_columns(source, table, rows, scratch.engine)
     warnings += telling.values()
     warnings += repeated_identifiers(source, scratch.engine)
@@ -118,7 +120,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
         keep=source.keep,
         scratch=scratch,
         warnings=tuple(warnings),
-        drift=built.drift,
+        unmapped=built.unmapped,
         left_out=rows - built.rows,
         people=people,
         telling=tuple(telling),
@@ -136,10 +138,10 @@ def _people(policy: Policy, tuples: exp.Table, engine: Engine) -> int | None:
 def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
     """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
     told = {}
-    for place, kept in enumerate(source.keep):
+    for position, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
             continue
-        value = column(f"k{place}")
+        value = column(f"k{position}")
         counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
         ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
@@ -153,9 +155,9 @@ def _tuples(source: BoundSource) -> exp.Query:
     person e where people are counted."""
     named = released_columns(source)
     values = [expression.as_(name) for expression, name in named]
-    counted = exp.select(*values).from_(source.table).subquery("source")
+    values_of_rows = exp.select(*values).from_(source.table).subquery("source")
     names = [column(name) for _, name in named]
-    return exp.select(*names, sql("COUNT(*)").as_("n")).from_(counted).group_by(*names)
+    return exp.select(*names, sql("COUNT(*)").as_("n")).from_(values_of_rows).group_by(*names)
 
 
 def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:

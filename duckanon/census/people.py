@@ -19,21 +19,21 @@ _MOST_ASKED = 1_000_000
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How a group of cells is counted."""
+class CountingUnit:
+    """What is counted in a group of cells: its rows, or its people."""
 
     number: str  # SQL
     size: str  # the column of a class that k bounds
     columns: tuple[str, ...]  # of a cell, beside its rows n
 
 
-ROWS = Counted("CAST(SUM(n) AS DOUBLE)", "x", ())
+ROWS = CountingUnit("CAST(SUM(n) AS DOUBLE)", "x", ())
 # People are not additive: one who is in two cells counts once. Who is in one cell only is in its number p; who is in
 # several has an e there, which is NULL otherwise.
-PEOPLE = Counted("CAST(SUM(p) + COUNT(DISTINCT e) AS DOUBLE)", "people", ("e", "p"))
+PEOPLE = CountingUnit("CAST(SUM(p) + COUNT(DISTINCT e) AS DOUBLE)", "people", ("e", "p"))
 
 
-def counted_by(policy: Policy) -> Counted:
+def counting_unit(policy: Policy) -> CountingUnit:
     return ROWS if policy.entity is None else PEOPLE
 
 
@@ -80,9 +80,9 @@ def repeated_identifiers(source: BoundSource, engine: Engine) -> Iterator[str]:
     """A word on identifiers that are in several rows, in a policy that takes every row for a person."""
     if source.entity is not None or not source.identifiers:
         return
-    names = [column(c.name).as_(f"i{place}") for place, c in enumerate(source.identifiers)]
+    names = [column(c.name).as_(f"i{position}") for position, c in enumerate(source.identifiers)]
     asked = exp.select(*names).from_(source.table).limit(literal(_MOST_ASKED))
-    repeats = [sql(f"COUNT(i{place}) - COUNT(DISTINCT i{place})") for place in range(len(names))]
+    repeats = [sql(f"COUNT(i{position}) - COUNT(DISTINCT i{position})") for position in range(len(names))]
     (found,) = engine.fetch(exp.select(*repeats).from_(asked.subquery("asked")), "do identifiers repeat?")
     repeating = [c.name for c, rows in zip(source.identifiers, found, strict=True) if rows]
     if not repeating:

@@ -36,12 +36,12 @@ class Pseudonym(Column):
 
 
 def pseudonymized(cells: exp.Query, keep: tuple[Column, ...], scratch: Scratch) -> exp.Query:
-    """The cells with keyed hashes in place of the values in columns of pseudonyms; NULL stays NULL.
+    """The cells with keyed hashes in position of the values in columns of pseudonyms; NULL stays NULL.
 
     They are made by one statement of ours, over tables of ours, whose bound parameters are all that holds the key: no
     SQL of the source is ever evaluated beside it.
     """
-    hashed = {f"k{place}" for place, kept in enumerate(keep) if isinstance(kept, Pseudonym)}
+    hashed = {f"k{position}" for position, kept in enumerate(keep) if isinstance(kept, Pseudonym)}
     if not hashed:
         return cells
     shown = [_hashed(name) if name in hashed else column(name) for name in cells.named_selects]

@@ -33,9 +33,9 @@ class ValueTable:
 
 
 def value_table(
-    index: int, wanted: Sensitive, source_column: Column, counted: exp.Table, people: bool, scratch: Scratch
+    index: int, wanted: Sensitive, source_column: Column, tuples: exp.Table, people: bool, scratch: Scratch
 ) -> ValueTable:
-    """From the counted source, whose rows or `people` are what the values' shares are of."""
+    """From the tuples of the source, whose rows or `people` are what the values' shares are of."""
     engine = scratch.engine
     where = f"sensitive.{wanted.column}"
     # A published level is a number, too.
@@ -44,7 +44,7 @@ def value_table(
         fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
         raise PolicyError([fault])
     value = column(f"s{index}")
-    counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(counted)
+    counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(tuples)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
     ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
@@ -82,7 +82,7 @@ def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.
     With Q_i the share of the values up to the i-th: cumulated = Q_i, prefix = Σ_{j<i} Q_j.
     """
     text = text_of(column("value"))
-    named = {value: literal(place) for place, value in enumerate(wanted.values, start=1)}
+    named = {value: literal(ordinal) for ordinal, value in enumerate(wanted.values, start=1)}
     shares = exp.select(
         "value",
         "rows",

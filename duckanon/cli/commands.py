@@ -41,19 +41,19 @@ def demo(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     from duckanon.cli.log import JsonLog, Terminal
     from duckanon.engine.lock import one_at_a_time
-    from duckanon.ledger import Place
-    from duckanon.ledger.book import noted_if_it_cannot_start
+    from duckanon.ledger import ReleaseAddress
+    from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import run
 
     policy = Policy.load(options.policy)
     writable = policy.release.kind in ("table", "view") and not options.dry_run
     options.watch = JsonLog(policy.name) if options.log else Terminal()
     database = _database(policy, options.db)
-    place = Place.of(policy, database)
+    address = ReleaseAddress.of(policy, database)
     with ExitStack() as held:
         with noted_if_it_cannot_start(policy, database, options.dry_run):
             # The lock comes first: else a second run would only find that the database is in use.
-            held.enter_context(one_at_a_time(None if options.dry_run else place.key, options.wait))
+            held.enter_context(one_at_a_time(None if options.dry_run else address.key, options.wait))
             engine = held.enter_context(_open(policy, options.db, writable, options))
         watch = held.enter_context(options.watch)
         result = run(
@@ -96,7 +96,7 @@ def history(options: argparse.Namespace) -> int:
 
 def status(options: argparse.Namespace) -> int:
     from duckanon.engine.duckdb import DuckDB
-    from duckanon.ledger import Place
+    from duckanon.ledger import ReleaseAddress
     from duckanon.ledger.status import every_status, status_json, status_of, status_text
 
     policies = [Policy.load(path) for path in options.policies]
@@ -105,12 +105,12 @@ def status(options: argparse.Namespace) -> int:
     found = []
     for policy in policies:
         database = _database(policy, options.db)
-        ledger, place = policy.ledger or database, Place.of(policy, database)
+        ledger, address = policy.ledger or database, ReleaseAddress.of(policy, database)
         if ledger is None or not ledger.exists():
-            found.append(status_of(policy.name, place, None, options.max_age))
+            found.append(status_of(policy.name, address, None, options.max_age))
             continue
         with DuckDB.open(ledger, writable=False, wait=options.wait) as engine:
-            found.append(status_of(policy.name, place, engine, options.max_age))
+            found.append(status_of(policy.name, address, engine, options.max_age))
     if not policies:
         with DuckDB.open(options.db, writable=False, wait=options.wait) as engine:
             found = every_status(engine, options.max_age)

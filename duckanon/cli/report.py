@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from duckanon.models import Finding
 from duckanon.query.expressions import TOLERANCE
 from duckanon.result import Result
-from duckanon.search.measure import Finding
 
 
 def summary(result: Result) -> str:

@@ -19,13 +19,13 @@ from duckanon.errors import BusyError
 _PAUSE = 0.1  # seconds between two tries
 
 
-def one_at_a_time(place: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
+def one_at_a_time(address: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
     """No two runs write to the same place at once, whatever their policies; None: nobody else can write there."""
-    if place is None:
+    if address is None:
         return nullcontext()
-    what = f"another run that releases to {place[0]} is under way"
+    what = f"another run that releases to {address[0]} is under way"
     remedy = f"it was waited for {wait:g} seconds" if wait else "wait for it with --wait SECONDS"
-    return locked(what, ("run", *place), wait, remedy)
+    return locked(what, ("run", *address), wait, remedy)
 
 
 @contextmanager

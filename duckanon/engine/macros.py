@@ -24,6 +24,6 @@ ASKED = (
 def macros_for(home: str) -> str:
     """The script of the macros that a run asks, for a catalog of that name: to make them all would take longer than the
     verification of a small release."""
-    place, known = f"{quoted(home)}.duckanon", resources.macro_statements()
-    statements = [known[name].replace("MACRO duckanon.", f"MACRO {place}.", 1) for name in ASKED]
-    return "\n".join([f"CREATE SCHEMA {place};", *statements])
+    schema, known = f"{quoted(home)}.duckanon", resources.macro_statements()
+    statements = [known[name].replace("MACRO duckanon.", f"MACRO {schema}.", 1) for name in ASKED]
+    return "\n".join([f"CREATE SCHEMA {schema};", *statements])

@@ -72,7 +72,7 @@ def _unchanged(form: Form) -> Form:
     return Form(form.type, f"({form.fits} AND CAST({form.value} AS VARCHAR) = {{v}})", form.value, exact=True)
 
 
-_UNCHANGED_NUMBERS = tuple(_unchanged(_NUMBERS[place]) for place in (0, 2))
+_UNCHANGED_NUMBERS = tuple(_unchanged(_NUMBERS[position]) for position in (0, 2))
 
 
 def _dates(dateformat: str) -> tuple[Form]:

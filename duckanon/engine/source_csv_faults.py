@@ -30,7 +30,7 @@ def _fault_in(path: str, said: Dialect, fetch: Fetch) -> str | None:
     """What is wrong with one file. It is read as its first line says, so that a line which differs has a number."""
     try:
         width = said.cells(opening_line(path, said.options, fetch) or "")
-        columns = ", ".join(f"'c{place}': 'VARCHAR'" for place in range(width))
+        columns = ", ".join(f"'c{position}': 'VARCHAR'" for position in range(width))
         options = f"{said}, auto_detect = false, hive_partitioning = false, columns = {{{columns}}}"
         fetch(f"SELECT max(COLUMNS(*)) FROM read_csv({text(escaped_path(path))}, {options})")
     except EngineError as error:

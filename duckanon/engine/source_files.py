@@ -70,28 +70,28 @@ class SourceFiles:
 
 def patterns_of(path: str) -> list[str]:
     """What `path` looks for: itself, or in a folder all files below it."""
-    place = Path(path).absolute()
-    return [f"{escaped(place)}/**/*"] if place.is_dir() else [str(place)]
+    absolute = Path(path).absolute()
+    return [f"{escaped(absolute)}/**/*"] if absolute.is_dir() else [str(absolute)]
 
 
 def find_files(path: str, fetch: Fetch) -> SourceFiles:
-    place = Path(path).absolute()
-    if place.is_dir():
-        return _in_folder(path, place, fetch)
+    absolute = Path(path).absolute()
+    if absolute.is_dir():
+        return _in_folder(path, absolute, fetch)
     # A file of that very name, if there is one: its name may have signs that mean more in a pattern.
-    pattern = escaped(place) if place.is_file() else str(place)
+    pattern = escaped(absolute) if absolute.is_file() else str(absolute)
     found = _glob(pattern, fetch)
     if not found and _reader(path) is not None:
         raise EngineError(f"source.file: {path}: there is no such file")
     return SourceFiles(path, _one_reader(path, found), [pattern], found)
 
 
-def _in_folder(path: str, place: Path, fetch: Fetch) -> SourceFiles:
-    below = f"{escaped(place)}/**/*"
+def _in_folder(path: str, absolute: Path, fetch: Fetch) -> SourceFiles:
+    below = f"{escaped(absolute)}/**/*"
     found = [file for file in _glob(below, fetch) if _reader(file) is not None]
-    hidden = [file for file in found if any(map(_is_hidden, Path(file).relative_to(place).parts))]
+    hidden = [file for file in found if any(map(_is_hidden, Path(file).relative_to(absolute).parts))]
     if hidden:
-        such = Value(without_partitions(f"/{Path(hidden[0]).relative_to(place)}")[1:])
+        such = Value(without_partitions(f"/{Path(hidden[0]).relative_to(absolute)}")[1:])
         what = ("holds hidden data files, such as ", such, f"; name the files by a pattern such as {path}/*.parquet")
         raise EngineError(Message.of(f"source.file: {path}: ", *what))
     if not found:

@@ -12,44 +12,44 @@ from duckanon.errors import EngineError, Fault, HierarchyError
 from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
-from duckanon.hierarchy.drift import (
-    Drift,
-    drift_fault,
-    find_drift,
+from duckanon.hierarchy.listed import mapping_query
+from duckanon.hierarchy.scheme import Scheme, scheme_of
+from duckanon.hierarchy.unmapped import (
+    Unmapped,
+    find_unmapped,
     known,
     top_must_be_alone,
+    unmapped_fault,
     with_tops,
     without_unknown,
 )
-from duckanon.hierarchy.listed import mapping_query
-from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.policy import QuasiIdentifier
 from duckanon.query.expressions import column, literal, sql, text_of
 
 
 @dataclass(frozen=True)
 class Built:
-    """The hierarchies, what they do not know, and the counted source as they code it: so many rows of it."""
+    """The hierarchies, what they do not know, and the tuples of the source as they code them: so many rows of it."""
 
     hierarchies: tuple[Hierarchy, ...]
-    drift: tuple[Drift, ...]
-    counted: exp.Table
+    unmapped: tuple[Unmapped, ...]
+    tuples: exp.Table
     rows: int
 
 
 def build_hierarchies(
-    wanted: list[tuple[QuasiIdentifier, Column]], counted: exp.Table, scratch: Scratch, unmapped: str
+    wanted: list[tuple[QuasiIdentifier, Column]], tuples: exp.Table, scratch: Scratch, fate: str
 ) -> Built:
-    """Build the hierarchy of each quasi-identifier over `counted`, whose columns q0, q1, … and n hold the data.
+    """Build the hierarchy of each quasi-identifier over `tuples`, whose columns q0, q1, … and n hold the data.
 
     The faults of all of them are reported together.
     """
     schemes: list[Scheme] = []
-    drift: dict[int, Drift] = {}
+    unmapped: dict[int, Unmapped] = {}
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            scheme, found = _prepared(index, quasi_identifier, source_column, counted, scratch, unmapped)
+            scheme, found = _prepared(index, quasi_identifier, source_column, tuples, scratch, fate)
         except HierarchyError as error:
             faults += error.faults
             if isinstance(error.__cause__, EngineError):
@@ -57,63 +57,63 @@ def build_hierarchies(
             continue
         schemes.append(scheme)
         if found is not None:
-            drift[index] = found
+            unmapped[index] = found
     if faults:
         raise HierarchyError(faults)
-    starred = [s for s in schemes if unmapped == "top" and s.unknown(VALUE) is not None]
-    if drift and unmapped == "suppress":
-        counted = without_unknown(counted, schemes, scratch)
+    starred = [s for s in schemes if fate == "top" and s.unknown(VALUE) is not None]
+    if unmapped and fate == "suppress":
+        tuples = without_unknown(tuples, schemes, scratch)
         for scheme in schemes:
-            _count_again(scheme, counted, scratch)
+            _count_again(scheme, tuples, scratch)
     elif starred:
-        counted = with_tops(counted, starred, scratch)
-    ((rows,),) = scratch.engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(counted))
-    built = tuple(_build(s, rows, s in starred, drift.get(s.index), scratch) for s in schemes)
-    return Built(built, tuple(drift.values()), counted, rows)
+        tuples = with_tops(tuples, starred, scratch)
+    ((rows,),) = scratch.engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
+    built = tuple(_build(s, rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
+    return Built(built, tuple(unmapped.values()), tuples, rows)
 
 
 def _prepared(
-    index: int, wanted: QuasiIdentifier, source_column: Column, counted: exp.Table, scratch: Scratch, unmapped: str
-) -> tuple[Scheme, Drift | None]:
+    index: int, wanted: QuasiIdentifier, source_column: Column, tuples: exp.Table, scratch: Scratch, fate: str
+) -> tuple[Scheme, Unmapped | None]:
     """How a column is generalized, and what is unknown there; which is an error unless the policy says otherwise."""
-    domain, engine = _count(index, wanted, counted, scratch), scratch.engine
+    domain, engine = _count(index, wanted, tuples, scratch), scratch.engine
     ((distinct,),) = engine.fetch(exp.select("COUNT(value)").from_(domain))
     if distinct == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
     scheme = scheme_of(index, wanted, source_column, domain, scratch)
-    drift = find_drift(scheme, domain, engine)
-    # That it knows no value at all is no drift: it is the wrong hierarchy.
-    if drift is not None and (unmapped == "error" or drift.values == distinct):
-        raise HierarchyError([drift_fault(scheme, drift, domain, engine)])
-    if drift is not None and unmapped == "top":
+    unmapped = find_unmapped(scheme, domain, engine)
+    # That it knows no value at all is no gap in it: it is the wrong hierarchy.
+    if unmapped is not None and (fate == "error" or unmapped.values == distinct):
+        raise HierarchyError([unmapped_fault(scheme, unmapped, domain, engine)])
+    if unmapped is not None and fate == "top":
         top_must_be_alone(scheme, engine)
-    return scheme, drift
+    return scheme, unmapped
 
 
-def _count(index: int, wanted: QuasiIdentifier, counted: exp.Table, scratch: Scratch) -> exp.Table:
+def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
     """The values of a column (value, n)."""
     value = column(f"q{index}")
-    values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(counted).group_by(value)
+    values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples).group_by(value)
     return scratch.table(f"values_{index}", values, f"values of {wanted.column}")
 
 
-def _count_again(scheme: Scheme, counted: exp.Table, scratch: Scratch) -> None:
+def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> None:
     scratch.drop(scratch.name(f"values_{scheme.index}"))
-    domain = _count(scheme.index, scheme.wanted, counted, scratch)
+    domain = _count(scheme.index, scheme.wanted, tuples, scratch)
     ((distinct,),) = scratch.engine.fetch(exp.select("COUNT(value)").from_(domain))
     if distinct == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
 
 
-def _build(scheme: Scheme, rows: int, starred: bool, drift: Drift | None, scratch: Scratch) -> Hierarchy:
+def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch) -> Hierarchy:
     engine, name = scratch.engine, scheme.column.name
     domain = scratch.name(f"values_{scheme.index}")
     nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
     ((nulls, distinct),) = engine.fetch(exp.select(nulled, "COUNT(value)").from_(domain))
     num = (scheme.listing.values if scheme.listing else distinct) + (nulls > 0)
-    strangers = drift.rows if drift is not None and starred else 0
+    strangers = unmapped.rows if unmapped is not None and starred else 0
     labels = mapping_query(domain, scheme.listing) if scheme.listing else _computed(domain, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
     mapping = scratch.table(f"map_{scheme.index}", _coded(labels, scheme.height), f"mapping table of {name}")

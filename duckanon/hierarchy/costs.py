@@ -7,8 +7,8 @@ from sqlglot import exp
 from duckanon.engine import Engine
 from duckanon.hierarchy import Level
 from duckanon.hierarchy.computed import VALUE, IntervalsKind
-from duckanon.hierarchy.drift import known
 from duckanon.hierarchy.scheme import Scheme
+from duckanon.hierarchy.unmapped import known
 from duckanon.query.expressions import column, double, sql
 
 

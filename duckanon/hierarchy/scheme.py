@@ -103,5 +103,5 @@ def _intervals_kind(spec: Intervals, source_column: Column, where: str, engine: 
     base = source_column.type.split("(")[0]
     if base in ("DOUBLE", "FLOAT"):
         return IntervalsKind(spec.widths, spec.origin, "float")
-    places = int(source_column.type.rstrip(")").split(",")[1]) if base == "DECIMAL" else 0
-    return IntervalsKind(spec.widths, spec.origin, "decimal" if places else "whole", places)
+    scale = int(source_column.type.rstrip(")").split(",")[1]) if base == "DECIMAL" else 0
+    return IntervalsKind(spec.widths, spec.origin, "decimal" if scale else "whole", scale)

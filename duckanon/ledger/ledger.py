@@ -24,7 +24,7 @@ _PATIENCE = 30.0  # seconds: other policies write into the same file, each for a
 
 
 @dataclass(frozen=True)
-class Place:
+class ReleaseAddress:
     """Where a release goes: a relation of a warehouse, or a file by its full path."""
 
     kind: str
@@ -32,7 +32,7 @@ class Place:
     warehouse: str | None
 
     @classmethod
-    def of(cls, policy: Policy, database: Path | None) -> Place:
+    def of(cls, policy: Policy, database: Path | None) -> ReleaseAddress:
         release, to = policy.release, policy.release.to
         if release.kind not in ("table", "view"):
             to = _resolved(policy.folder / to)
@@ -62,7 +62,7 @@ class Ledger(Protocol):
 
     kept: bool
 
-    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
         """The last good release of this policy in this place, or in any: the last that was recorded."""
 
     def released(self, entry: Entry, constraints: Constraints) -> None: ...
@@ -78,7 +78,7 @@ def open_ledger(policy: Policy, engine: Engine) -> Ledger:
     if _is_warehouse(policy.ledger, engine):
         what = f"is the source's database, which an export to {policy.release.kind} only reads"
         raise PolicyError([Fault("ledger.database", what, "name a file of its own")], policy.file)
-    if Place.of(policy, None).to == _resolved(policy.ledger):
+    if ReleaseAddress.of(policy, None).to == _resolved(policy.ledger):
         raise ReleaseError(f"release.to: {policy.ledger} is the ledger; choose another name")
     return FileLedger(policy.ledger)
 
@@ -88,7 +88,7 @@ class NoLedger:
 
     kept = False
 
-    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
         return None
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
@@ -113,8 +113,8 @@ class WarehouseLedger:
         if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
             raise ReleaseError(f"release.to: {policy.release.to} is the ledger; choose another name")
 
-    def last(self, policy: Policy, place: Place | None) -> Entry | None:
-        return _last_release(self.tables, policy, place)
+    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
+        return _last_release(self.tables, policy, address)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
         self.tables.add(entry, constraints)
@@ -140,11 +140,11 @@ class FileLedger:
             with self._tables() as tables:
                 tables.exist()
 
-    def last(self, policy: Policy, place: Place | None) -> Entry | None:
+    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
         if not self.path.exists():
             return None
         with self._tables() as tables:
-            return _last_release(tables, policy, place)
+            return _last_release(tables, policy, address)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
         pass
@@ -178,13 +178,13 @@ class FileLedger:
                 engine.execute(sql("COMMIT"))
 
 
-def _last_release(tables: LedgerTables, policy: Policy, place: Place | None) -> Entry | None:
+def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
     if not tables.exist():
         return None
     wanted = {"policy": policy.name, "outcome": "released"}
-    here: dict[str, str | None] = {"target_kind": place.kind, "target_place": place.to} if place else {}
-    if place and place.in_warehouse:
-        here["warehouse"] = place.warehouse
+    here: dict[str, str | None] = {"target_kind": address.kind, "target_place": address.to} if address else {}
+    if address and address.in_warehouse:
+        here["warehouse"] = address.warehouse
     found = tables.entries(1, **wanted, **here)
     return found[0] if found else None
 

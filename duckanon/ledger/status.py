@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from duckanon.engine import Engine
-from duckanon.ledger import Place
+from duckanon.ledger import ReleaseAddress
 from duckanon.ledger.history import wrapped
 from duckanon.ledger.tables import Entry, LedgerTables
 
@@ -66,26 +66,26 @@ class Status:
         }
 
 
-def status_of(policy: str, place: Place, ledger: Engine | None, longest: timedelta | None) -> Status:
+def status_of(policy: str, address: ReleaseAddress, ledger: Engine | None, longest: timedelta | None) -> Status:
     """A policy in the place that it is released to; None: there is no ledger."""
     tables = LedgerTables(ledger) if ledger else None
     entries = tables.entries(policy=policy) if tables and tables.exist() else []
-    here = [entry for entry in entries if _place(entry) == place]
+    here = [entry for entry in entries if _address(entry) == address]
     if not here:
-        return Status(policy, place.kind, place.to, problem="missing: no run is recorded")
+        return Status(policy, address.kind, address.to, problem="missing: no run is recorded")
     return _status(here, longest)
 
 
 def every_status(ledger: Engine, longest: timedelta | None) -> list[Status]:
     """Every policy of a ledger in every place that it has been released to."""
-    tables, by_place = LedgerTables(ledger), dict[tuple[str, Place], list[Entry]]()
+    tables, by_address = LedgerTables(ledger), dict[tuple[str, ReleaseAddress], list[Entry]]()
     for entry in tables.entries() if tables.exist() else []:
-        by_place.setdefault((entry.policy, _place(entry)), []).append(entry)
-    return [_status(here, longest) for here in by_place.values()]
+        by_address.setdefault((entry.policy, _address(entry)), []).append(entry)
+    return [_status(here, longest) for here in by_address.values()]
 
 
-def _place(entry: Entry) -> Place:
-    return Place(entry.target_kind, entry.target_place, entry.warehouse)
+def _address(entry: Entry) -> ReleaseAddress:
+    return ReleaseAddress(entry.target_kind, entry.target_place, entry.warehouse)
 
 
 def _status(here: list[Entry], longest: timedelta | None) -> Status:

@@ -1,5 +1,5 @@
 """Local recoding: every class is released at its own levels."""
 
-from duckanon.local.placement import Placement, place
+from duckanon.local.placement import Placement, find_placement
 
-__all__ = ["Placement", "place"]
+__all__ = ["Placement", "find_placement"]

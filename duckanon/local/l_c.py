@@ -71,13 +71,13 @@ def _buckets(clusters: Clusters, values: ValueTable) -> list[Bucket]:
     wanted = values.wanted
     named = list(wanted.values.values())
     table = values.table.sql(DIALECT, identify=True)
-    counted = clusters.engine.fetch(
+    found = clusters.engine.fetch(
         f"SELECT v.code, v.named, v.rows, COUNT(*) FROM {clusters.name('cells')} c JOIN {table} v "
         f"ON v.code = c.s{values.index} GROUP BY v.code, v.named, v.rows"
     )
     ordered = []
-    for code, place, rows, cells in counted:
-        own = named[place - 1] if place else None
+    for code, ordinal, rows, cells in found:
+        own = named[ordinal - 1] if ordinal else None
         sensitivity = (own.sensitivity or 0.0) if own else 0.0
         ordered.append((-sensitivity, rows, code, Bucket(code, cells, _least_values(wanted, own.l if own else None))))
     return [bucket for *_, bucket in sorted(ordered, key=lambda entry: entry[:3])]

@@ -19,8 +19,8 @@ class Placement:
     keys: tuple[str, ...]  # q0_0, q1_0, …; and s0, … where the cells of one tuple may part
 
 
-def place(measurer: Measurer, seen: Seen) -> Placement | None:
-    """Place the cells by the policy's method; None: no release within the budget was found."""
+def find_placement(measurer: Measurer, seen: Seen) -> Placement | None:
+    """ReleaseAddress the cells by the policy's method; None: no release within the budget was found."""
     from duckanon.local.alpha_k import alpha_k_clustering
     from duckanon.local.alpha_l import alpha_l_diversification
     from duckanon.local.climb import climb

@@ -11,11 +11,11 @@ from duckanon.query.expressions import literal, sql
 
 def alpha_rules(wanted: Sensitive) -> Iterator[ClassRule]:
     own = []
-    for place, (value, thresholds) in enumerate(wanted.values.items(), start=1):
+    for ordinal, (value, thresholds) in enumerate(wanted.values.items(), start=1):
         if thresholds.alpha is not None:
-            own.append(place)
+            own.append(ordinal)
             constraint = Constraint("alpha", wanted.column, value, thresholds.alpha)
-            figure = sql("MAX(CASE WHEN named = :place THEN y ELSE 0 END) / size", place=literal(place))
+            figure = sql("MAX(CASE WHEN named = :ordinal THEN y ELSE 0 END) / size", ordinal=literal(ordinal))
             yield ClassRule(constraint, figure)
     if wanted.alpha is None:
         return

@@ -7,20 +7,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census.people import ROWS, Counted
-from duckanon.models import ClassRule, TableRule, k_rule
-from duckanon.models.alpha import alpha_rules
-from duckanon.models.closeness import closeness_rules, with_crossings
-from duckanon.models.diversity import diversity_rules
-from duckanon.models.leakage import leakage_rules
-from duckanon.models.levels import level_rules
-from duckanon.models.proximity import proximity_rules
-from duckanon.policy import Sensitive
+from duckanon.census.people import ROWS, CountingUnit
+from duckanon.models import ClassRule, k_rule
+from duckanon.models.closeness import with_crossings
 from duckanon.query.expressions import any_of, column, same, sql
 
 
 @dataclass(frozen=True)
-class Judged:
+class SensitiveRules:
     """A sensitive column whose classes are judged: how its values are reached, and by which rules."""
 
     index: int
@@ -29,23 +23,8 @@ class Judged:
     rules: tuple[ClassRule, ...]
 
 
-def class_rules(wanted: Sensitive, numeric: bool) -> tuple[ClassRule, ...]:
-    """Every class-level rule of a sensitive column."""
-    return (
-        *diversity_rules(wanted),
-        *closeness_rules(wanted, numeric),
-        *alpha_rules(wanted),
-        *level_rules(wanted),
-        *proximity_rules(wanted),
-    )
-
-
-def table_rules(wanted: Sensitive) -> tuple[TableRule, ...]:
-    return tuple(leakage_rules(wanted))
-
-
 def judged_classes(
-    cells: exp.Expr, keys: list[str], k: int, judged: list[Judged], nulls: bool, counted: Counted = ROWS
+    cells: exp.Expr, keys: list[str], k: int, judged: list[SensitiveRules], nulls: bool, unit: CountingUnit = ROWS
 ) -> exp.Select:
     """A query of the classes of `cells` (keys, s0 …, n): keys, x rows, the figures f{j}_{r}, and whether each fails.
     Where people are counted, the cells have what that takes, and the classes the number of people, too.
@@ -53,50 +32,50 @@ def judged_classes(
     `nulls`: the keys may be NULL. The parts stand as CTEs so that a reader can follow them.
     """
     if not judged:
-        failing = k_rule(k).fails(column(counted.size)).as_("failing")
-        return exp.select("*", failing).from_("sizes").with_("sizes", as_=_sizes(cells, keys, counted))
-    first = f"c{judged[0].index}" if counted is ROWS else "sizes"
-    shown = dict.fromkeys([*keys, "x", counted.size])
+        failing = k_rule(k).fails(column(unit.size)).as_("failing")
+        return exp.select("*", failing).from_("sizes").with_("sizes", as_=_sizes(cells, keys, unit))
+    first = f"c{judged[0].index}" if unit is ROWS else "sizes"
+    shown = dict.fromkeys([*keys, "x", unit.size])
     query = exp.select(*(column(name, first) for name in shown)).from_(first)
     if first == "sizes":
-        query = query.with_("sizes", as_=_sizes(cells, keys, counted))
+        query = query.with_("sizes", as_=_sizes(cells, keys, unit))
     # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
     figures: list[exp.Expr] = []
-    verdicts = [k_rule(k).fails(column(counted.size, first))]
+    verdicts = [k_rule(k).fails(column(unit.size, first))]
     for part in judged:
-        query = _with_class_figures(query, cells, keys, part, nulls, counted)
-        for name in dict.fromkeys(_home(rule, part, counted) for rule in part.rules):
+        query = _with_class_figures(query, cells, keys, part, nulls, unit)
+        for name in dict.fromkeys(_home(rule, part, unit) for rule in part.rules):
             if name != first:
                 query = query.join(name, on=same(keys, first, name, nulls))
-        for place, rule in enumerate(part.rules):
-            figure = column(f"f{part.index}_{place}", _home(rule, part, counted))
+        for position, rule in enumerate(part.rules):
+            figure = column(f"f{part.index}_{position}", _home(rule, part, unit))
             figures.append(figure)
             verdicts.append(rule.constraint.fails(figure))
     return query.select(*figures, any_of(verdicts).as_("failing"))
 
 
-def _sizes(cells: exp.Expr, keys: list[str], counted: Counted) -> exp.Select:
-    columns, sizes = [column(key) for key in keys], {"x": ROWS.number, counted.size: counted.number}
+def _sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit) -> exp.Select:
+    columns, sizes = [column(key) for key in keys], {"x": ROWS.number, unit.size: unit.number}
     query = exp.select(*columns, *(sql(number).as_(name) for name, number in sizes.items())).from_(cells)
     return query.group_by(*columns) if columns else query
 
 
-def _home(rule: ClassRule, part: Judged, counted: Counted) -> str:
+def _home(rule: ClassRule, part: SensitiveRules, unit: CountingUnit) -> str:
     """Where the figure of a rule is: who has a level is no sum over its values, where people are counted."""
-    return f"b{part.index}" if rule.of_levels and counted is not ROWS else f"c{part.index}"
+    return f"b{part.index}" if rule.of_levels and unit is not ROWS else f"c{part.index}"
 
 
 def _with_class_figures(
-    query: exp.Select, cells: exp.Expr, names: list[str], part: Judged, nulls: bool, counted: Counted
+    query: exp.Select, cells: exp.Expr, names: list[str], part: SensitiveRules, nulls: bool, unit: CountingUnit
 ) -> exp.Select:
     """Adds the CTEs y{j} (how many of a class have a value), v{j} (with all known of it) and c{j} (per class)."""
     keys, value = [column(name) for name in names], column(f"s{part.index}")
-    counts = exp.select(*keys, value.as_("value"), sql(counted.number).as_("y"))
+    counts = exp.select(*keys, value.as_("value"), sql(unit.number).as_("y"))
     query = query.with_(f"y{part.index}", as_=counts.from_(cells).group_by(*keys, value))
     rows = exp.select("y.*").from_(f"y{part.index} AS y")
-    if counted is not ROWS:
+    if unit is not ROWS:
         # A person may have several values, so the sum of the y is no number of people.
-        rows = rows.select(column(counted.size, "s")).join("sizes AS s", on=same(names, "y", "s", nulls))
+        rows = rows.select(column(unit.size, "s")).join("sizes AS s", on=same(names, "y", "s", nulls))
     if any(rule.describes_values for rule in part.rules):
         described = exp.alias_(part.values.copy(), "d", table=True)
         on = exp.EQ(this=column("value", "y"), expression=column(part.key, "d"))
@@ -116,54 +95,54 @@ def _with_class_figures(
         crossings = with_crossings(exp.to_table(source), part.values)
         query = query.with_(f"i{part.index}", as_=crossings)
         source = f"i{part.index}"
-    if counted is ROWS:
-        return _with_figures(query, names, part, f"c{part.index}", source, counted)
+    if unit is ROWS:
+        return _with_figures(query, names, part, f"c{part.index}", source, unit)
     if any(not rule.of_levels for rule in part.rules):
-        query = _with_figures(query, names, part, f"c{part.index}", source, counted)
+        query = _with_figures(query, names, part, f"c{part.index}", source, unit)
     if any(rule.of_levels for rule in part.rules):
-        query = _with_levels(query, cells, names, part, nulls, counted)
-        query = _with_figures(query, names, part, f"b{part.index}", f"l{part.index}", counted)
+        query = _with_levels(query, cells, names, part, nulls, unit)
+        query = _with_figures(query, names, part, f"b{part.index}", f"l{part.index}", unit)
     return query
 
 
 def _with_levels(
-    query: exp.Select, cells: exp.Expr, names: list[str], part: Judged, nulls: bool, counted: Counted
+    query: exp.Select, cells: exp.Expr, names: list[str], part: SensitiveRules, nulls: bool, unit: CountingUnit
 ) -> exp.Select:
     """Adds the CTE l{j}: how many of a class have a value of each level; no level stands for no value."""
     described = exp.alias_(part.values.copy(), "d", table=True)
     on = exp.EQ(this=column(f"s{part.index}"), expression=column(part.key, "d"))
     keys = [column(name) for name in names]
-    levels = exp.select(*keys, column("level", "d"), sql(counted.number).as_("y"))
+    levels = exp.select(*keys, column("level", "d"), sql(unit.number).as_("y"))
     levels = levels.from_(cells).join(described, on=on, join_type="left").group_by(*keys, column("level", "d"))
-    rows = exp.select("y.*", column(counted.size, "s"), column("level", "y").as_("value")).from_(levels.subquery("y"))
+    rows = exp.select("y.*", column(unit.size, "s"), column("level", "y").as_("value")).from_(levels.subquery("y"))
     return query.with_(f"l{part.index}", as_=rows.join("sizes AS s", on=same(names, "y", "s", nulls)))
 
 
 def _with_figures(
-    query: exp.Select, names: list[str], part: Judged, home: str, source: str, counted: Counted
+    query: exp.Select, names: list[str], part: SensitiveRules, home: str, source: str, unit: CountingUnit
 ) -> exp.Select:
     """Adds the CTE of the classes with the figures that are at home there."""
     figures = [
-        _figure(rule, counted).as_(f"f{part.index}_{place}")
-        for place, rule in enumerate(part.rules)
-        if _home(rule, part, counted) == home
+        _figure(rule, unit).as_(f"f{part.index}_{position}")
+        for position, rule in enumerate(part.rules)
+        if _home(rule, part, unit) == home
     ]
     keys = [column(name) for name in names]
-    rows_of_class = [sql("SUM(y)").as_("x")] if counted is ROWS else []
+    rows_of_class = [sql("SUM(y)").as_("x")] if unit is ROWS else []
     classes = exp.select(*keys, *rows_of_class, *figures).from_(source)
     return query.with_(home, as_=classes.group_by(*keys) if keys else classes)
 
 
-def _figure(rule: ClassRule, counted: Counted) -> exp.Expr:
+def _figure(rule: ClassRule, unit: CountingUnit) -> exp.Expr:
     """The figure of a rule, which calls the size of the class `size`. Among people, several values in a class do not
     yet mean that nobody's is known: one of them may be everybody's."""
-    size = sql("SUM(y)" if counted is ROWS else f"MAX({counted.size})")
+    size = sql("SUM(y)" if unit is ROWS else f"MAX({unit.size})")
 
     def resolved(node: exp.Expr) -> exp.Expr:
         return size.copy() if isinstance(node, exp.Column) and node.name == "size" else node
 
     figure = rule.figure.transform(resolved)
-    if counted is ROWS or rule.homogeneous is None:
+    if unit is ROWS or rule.homogeneous is None:
         return figure
     everybody = "MAX(CASE WHEN value IS NOT NULL THEN y END) >= :size"
     judged = f"CASE WHEN :figure IS NOT NULL AND {everybody} THEN :known ELSE :figure END"

@@ -23,17 +23,18 @@ def diversity_rules(wanted: Sensitive) -> Iterator[ClassRule]:
         figure = sql(_RECURSIVE, l=literal(wanted.recursive.l))
         never = sql("CAST('Infinity' AS DOUBLE)")
         yield ClassRule(constraint, figure, describes_values=False, windows=_BY_SIZE, homogeneous=never)
-    for place, (value, thresholds) in enumerate(wanted.values.items(), start=1):
+    for ordinal, (value, thresholds) in enumerate(wanted.values.items(), start=1):
         if thresholds.l is not None:
             constraint = Constraint("value_l", column, value, thresholds.l, at_least=True)
             present = sql(
-                "CASE WHEN COUNT(CASE WHEN named = :place THEN 1 END) > 0 THEN COUNT(value) END", place=literal(place)
+                "CASE WHEN COUNT(CASE WHEN named = :ordinal THEN 1 END) > 0 THEN COUNT(value) END",
+                ordinal=literal(ordinal),
             )
             yield ClassRule(constraint, present, homogeneous=sql("1"))
 
 
 _BY_SIZE: Windows = lambda over: {  # noqa: E731
-    "place": over("ROW_NUMBER()", "CASE WHEN value IS NULL THEN 1 ELSE 0 END, y DESC")
+    "rank_": over("ROW_NUMBER()", "CASE WHEN value IS NULL THEN 1 ELSE 0 END, y DESC")
 }
 
 # exp(-Σ p ln p) with p = y/Y is exp(ln Y - Σ y ln y / Y); a class without any value has no diversity.
@@ -44,6 +45,6 @@ _ENTROPY = """COALESCE(EXP(
 
 _RECURSIVE = """COALESCE(
     MAX(CASE WHEN value IS NOT NULL THEN y END)
-    / SUM(CASE WHEN value IS NOT NULL AND place >= :l THEN y END),
+    / SUM(CASE WHEN value IS NOT NULL AND rank_ >= :l THEN y END),
     CAST('Infinity' AS DOUBLE)
 )"""

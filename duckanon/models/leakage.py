@@ -15,13 +15,13 @@ from duckanon.policy import Sensitive
 def leakage_rules(wanted: Sensitive) -> Iterator[TableRule]:
     for name in ("alp", "dif"):
         own = {
-            place: (value, getattr(thresholds, name))
-            for place, (value, thresholds) in enumerate(wanted.values.items(), start=1)
+            ordinal: (value, getattr(thresholds, name))
+            for ordinal, (value, thresholds) in enumerate(wanted.values.items(), start=1)
             if getattr(thresholds, name) is not None
         }
-        for place, (value, threshold) in own.items():
-            yield TableRule(Constraint(name, wanted.column, value, threshold), (place,))
+        for ordinal, (value, threshold) in own.items():
+            yield TableRule(Constraint(name, wanted.column, value, threshold), (ordinal,))
         column_wide = getattr(wanted, name)
         if column_wide is not None:
-            others = tuple(place for place in range(len(wanted.values) + 1) if place not in own)
+            others = tuple(ordinal for ordinal in range(len(wanted.values) + 1) if ordinal not in own)
             yield TableRule(Constraint(name, wanted.column, None, column_wide), others)

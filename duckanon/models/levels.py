@@ -33,7 +33,7 @@ def levelled_rules(wanted: Sensitive) -> Iterator[ClassRule]:
 def level_weights(wanted: Sensitive) -> dict[int, float]:
     """pan eq. 2: the i-th of k levels weighs (i-1)/(k-1)."""
     steps = max(1, len(wanted.levels) - 1)
-    return {level: place / steps for place, level in enumerate(wanted.levels)}
+    return {level: position / steps for position, level in enumerate(wanted.levels)}
 
 
 def _known_weight(wanted: Sensitive) -> exp.Expr:

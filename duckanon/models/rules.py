@@ -1,7 +1,7 @@
 """The privacy models: thresholds of the policy become constraints, and constraints become SQL over class aggregates.
 
 A class rule judges each class by one figure. It is written over the class's value rows, one per distinct sensitive
-value: `value` (NULL: none), `y` rows (or people) of the class with that value, and of the value `named` (its place
+value: `value` (NULL: none), `y` rows (or people) of the class with that value, and of the value `named` (its ordinal
 among the policy's named values, else 0), `level`, `number`, `code`, and the source distribution `share`, `cumulated`,
 `prefix`. `size` stands for the number of rows (or people) of the class.
 """
@@ -54,6 +54,18 @@ class Constraint:
 
 
 @dataclass(frozen=True)
+class Finding:
+    """A constraint with what was measured."""
+
+    constraint: Constraint
+    measured: float | int | None
+
+    @property
+    def holds(self) -> bool:
+        return self.constraint.holds(self.measured)
+
+
+@dataclass(frozen=True)
 class ClassRule:
     """A constraint on every class, with the SQL of the figure it is judged by."""
 
@@ -68,10 +80,10 @@ class ClassRule:
 
 @dataclass(frozen=True)
 class TableRule:
-    """A constraint on the whole table; `places`: the named values it speaks of (0: every unnamed one)."""
+    """A constraint on the whole table; `ordinals`: the named values it speaks of (0: every unnamed one)."""
 
     constraint: Constraint
-    places: tuple[int, ...] = field(default=(0,))
+    ordinals: tuple[int, ...] = field(default=(0,))
 
 
 def k_rule(k: int) -> Constraint:

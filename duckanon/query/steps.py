@@ -1,4 +1,4 @@
-"""What the metrics are asked of, and the steps that they share."""
+"""What the metrics are request of, and the steps that they share."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What the metrics are asked of: a table, its quasi-identifiers and the thresholds."""
+class MetricRequest:
+    """What the metrics are request of: a table, its quasi-identifiers and the thresholds."""
 
     source: list[str]
     qi: Sequence[str]
@@ -33,7 +33,7 @@ class Asked:
     @property
     def groups(self) -> list[exp.Column]:
         """The class key under names of our own, which no column of the user's can be mistaken for."""
-        return [column(f"g{place}") for place in range(len(self.qi))]
+        return [column(f"g{position}") for position in range(len(self.qi))]
 
     @property
     def renamed(self) -> str:
@@ -54,21 +54,21 @@ def select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
     return exp.select(*columns, *(part.as_(name, quoted=True) for name, part in given.items()))
 
 
-def over_class(asked: Asked, figure: str, *order: exp.Expr) -> exp.Expr:
+def over_class(request: MetricRequest, figure: str, *order: exp.Expr) -> exp.Expr:
     """A window over each class."""
     ordering = exp.Order(expressions=list(order)) if order else None
-    return exp.Window(this=sql(figure), partition_by=list(asked.groups), order=ordering)
+    return exp.Window(this=sql(figure), partition_by=list(request.groups), order=ordering)
 
 
-def renamed_columns(asked: Asked, **values: str) -> dict[str, exp.Query]:
+def renamed_columns(request: MetricRequest, **values: str) -> dict[str, exp.Query]:
     """The source's columns under names of our own."""
-    keys = [column(name).as_(f"g{place}", quoted=True) for place, name in enumerate(asked.qi)]
+    keys = [column(name).as_(f"g{position}", quoted=True) for position, name in enumerate(request.qi)]
     chosen = [column(name).as_(ours, quoted=True) for ours, name in values.items()]
-    return {asked.renamed: exp.select(*keys, *chosen).from_(table(*asked.source))}
+    return {request.renamed: exp.select(*keys, *chosen).from_(table(*request.source))}
 
 
-def value_counts(asked: Asked, sensitive: str) -> dict[str, exp.Query]:
+def value_counts(request: MetricRequest, sensitive: str) -> dict[str, exp.Query]:
     """y rows of every class with every value, NULL included."""
-    keys = [*asked.groups, column("v")]
-    counts = select(*keys, y="COUNT(*)").from_(table(asked.renamed)).group_by(*keys)
-    return {**renamed_columns(asked, v=sensitive), "counts": counts}
+    keys = [*request.groups, column("v")]
+    counts = select(*keys, y="COUNT(*)").from_(table(request.renamed)).group_by(*keys)
+    return {**renamed_columns(request, v=sensitive), "counts": counts}

@@ -7,8 +7,8 @@ from typing import Any
 
 from duckanon.census.counting import Census
 from duckanon.recoding import Found
+from duckanon.search.batch import NodeCounts
 from duckanon.search.problem import Problem
-from duckanon.search.survey import Surveyed
 
 GENERALIZED = "with everything generalized"
 
@@ -52,12 +52,12 @@ def hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
     return (f"every quasi-identifier is removed; {remedy}",)
 
 
-def risk_before(bottom: Surveyed) -> dict[str, Any]:
+def risk_before(bottom: NodeCounts) -> dict[str, Any]:
     """The risk of the source as it is."""
     return {
         "k": bottom.smallest,
         "classes": bottom.classes,
         "highest_risk": 1 / bottom.smallest,
-        "average_risk": bottom.classes / bottom.counted,
+        "average_risk": bottom.classes / bottom.members,
         "failing_rows": bottom.failing_rows,
     }

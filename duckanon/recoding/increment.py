@@ -18,9 +18,9 @@ from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.rows import Labels, labelled_cells, repeated_rows
 from duckanon.recoding.view import Keeper
 from duckanon.search import Step
+from duckanon.search.batch import BatchMeasurer
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
-from duckanon.search.survey import Survey
 
 _NO_VIEW = "--incremental: a view shows all rows at any time; there is nothing to add to"
 # Rows of the last release that are there still, and those of classes which do not hold with all their rows of now.
@@ -42,7 +42,7 @@ def find_increment(measurer: Measurer, last: Node, source: BoundSource, before: 
     """The last release, whose rows are `before`, and at its levels the new rows of every class that holds with them."""
     if before is None:
         raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
-    (bottom,) = Survey(measurer).measure([(0,) * len(last)])
+    (bottom,) = BatchMeasurer(measurer).measure([(0,) * len(last)])
     increment = Increment(measurer, measurer.measure(last, wholly=True), source, before)
     reasons = tuple(increment.reasons())
     path = (Step(last, increment.measured.failing_rows, not reasons),)
@@ -86,10 +86,10 @@ class Increment(FullDomain):
 
     def _joined(self, source: BoundSource, before: exp.Table) -> exp.Table:
         """These cells with the number of their rows that there are (is_), were released (was) and will be (n)."""
-        places = range(len(source.released))
+        positions = range(len(source.released))
         texts = [
-            exp.NullSafeEQ(this=text_of(column(f"r{place}", "c")), expression=column(f"t{place}", "b"))
-            for place in places
+            exp.NullSafeEQ(this=text_of(column(f"r{position}", "c")), expression=column(f"t{position}", "b"))
+            for position in positions
         ]
         joined = (
             exp.select("c.*", sql("COALESCE(b.n, 0)").as_("was"))
@@ -97,7 +97,7 @@ class Increment(FullDomain):
             .join(exp.alias_(before, "b", table=True), on=exp.and_(*texts), join_type="left")
         )
         will = sql("CASE WHEN holds = 1 THEN n ELSE was END").as_("n")
-        names = [*(f"r{place}" for place in places), *self.census.keys(self.node), "holds", "was"]
+        names = [*(f"r{position}" for position in positions), *self.census.keys(self.node), "holds", "was"]
         query = exp.select(*map(column, names), column("n").as_("is_"), will).from_(joined.subquery("j"))
         return self.census.scratch.table("increment", query, "the last release, and what is new")
 
@@ -140,7 +140,7 @@ class Increment(FullDomain):
         return []
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        names = [column(f"r{place}") for place in range(len(source.released))]
+        names = [column(f"r{position}") for position in range(len(source.released))]
         cells = exp.select(*names, "n").from_(self.cells).where(sql("n > 0")).order_by(*(n.copy() for n in names))
         return repeated_rows(cells, source)
 

@@ -13,10 +13,10 @@ from duckanon.policy.load import LOCAL
 from duckanon.recoding.rows import Labels
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
+from duckanon.search.batch import BatchMeasurer, NodeCounts
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.monotone import top_is_best
-from duckanon.search.survey import Survey, Surveyed
 
 
 class Recoding(Protocol):
@@ -55,7 +55,7 @@ class Found:
     """How a search went and what it found; without a recoding `top` says what does not hold at the top node."""
 
     path: tuple[Step, ...]
-    bottom: Surveyed
+    bottom: NodeCounts
     recoding: Recoding | None
     top: Measurement | None = None
     effort: dict[str, Any] | None = None
@@ -66,7 +66,7 @@ class Found:
 
 def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
     """A recoding by the policy's method; `last`, the node of the last release, binds it by the policy's mode."""
-    from duckanon.local import place
+    from duckanon.local import find_placement
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.recoding.local import LocalRecoding
 
@@ -77,8 +77,8 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
         best = top_is_best(measurer)
         return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
     lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
-    (bottom,) = Survey(measurer).measure([lattice.bottom])
-    placement = place(measurer, seen)
+    (bottom,) = BatchMeasurer(measurer).measure([lattice.bottom])
+    placement = find_placement(measurer, seen)
     if placement is None:
         top, best = measurer.measure(lattice.top), top_is_best(measurer)
         proven = best and not top.holds(measurer.problem.budget)
@@ -90,7 +90,7 @@ def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
     """By the policy's mode: any node, none finer than the last, or the last and no other."""
     if last is None:
         return search(measurer, seen)
-    (bottom,) = Survey(measurer).measure([(0,) * len(last)])
+    (bottom,) = BatchMeasurer(measurer).measure([(0,) * len(last)])
     if measurer.policy.release.mode == "monotone":
         return replace(search(measurer, seen, floor=last), bottom=bottom)
     measured = measurer.measure(last)

@@ -104,8 +104,8 @@ def labelled_cells(
         value = exp.select("code", column("value").as_("label")).from_(values.table)
         known = labels.labels(f"values_{values.index}", value, _codes(cells, code))
         labelled, named[values.column.name] = _labelled(labelled, code, known, alias)
-    for place, kept in enumerate(census.keep):
-        named[kept.name] = column(f"k{place}", "c")
+    for position, kept in enumerate(census.keep):
+        named[kept.name] = column(f"k{position}", "c")
     return labelled.select(*(named[name].as_(f"r{i}") for i, name in enumerate(source.released)), column("n", "c"))
 
 

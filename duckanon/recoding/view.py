@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from duckanon.census.counting import Census, released_columns
-from duckanon.census.people import ROWS, counted_by
+from duckanon.census.people import ROWS, counting_unit
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import COLLATED, BoundSource
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.drift import shown_as_top
-from duckanon.models.classes import Judged, class_rules, judged_classes
+from duckanon.hierarchy.unmapped import shown_as_top
+from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.models.levels import levelled_rules
+from duckanon.models.registry import class_rules
 from duckanon.policy import Policy
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, text_of
 from duckanon.search.lattice import Node
@@ -38,12 +39,12 @@ def guarded_view(
     part of the guard.
     """
     judged = [
-        Judged(values.index, exp.to_table(f"d{values.index}"), "value", rules)
+        SensitiveRules(values.index, exp.to_table(f"d{values.index}"), "value", rules)
         for values in census.sensitive
         if (rules := (*class_rules(values.wanted, values.numeric), *levelled_rules(values.wanted)))
     ]
     classes = judged_classes(
-        exp.to_table("generalized"), keys, policy.k, judged, nulls=True, counted=counted_by(policy)
+        exp.to_table("generalized"), keys, policy.k, judged, nulls=True, unit=counting_unit(policy)
     )
     # The source is read once: the rows that are shown are the ones that were judged, also where its query draws lots.
     view = exp.select("*").from_("shown").order_by(*(column(name) for name in source.released))
@@ -62,7 +63,7 @@ def _shown(census: Census, classes: exp.Select, keys: list[str], source: BoundSo
     """
     outputs = {h.column.name: f"g{h.index}" for h in census.hierarchies}
     outputs |= {values.column.name: f"s{values.index}" for values in census.sensitive}
-    outputs |= {kept.name: f"k{place}" for place, kept in enumerate(census.keep)}
+    outputs |= {kept.name: f"k{position}" for position, kept in enumerate(census.keep)}
     released = [_without_statistics(column(outputs[name], "g")).as_(name, quoted=True) for name in source.released]
     collated = any_of(sql(probe, text=literal("")) for probe in COLLATED)
     return (
@@ -77,7 +78,7 @@ def _shown(census: Census, classes: exp.Select, keys: list[str], source: BoundSo
 def _described(values: ValueTable, policy: Policy) -> exp.Query:
     """All that the models ask about the values of a sensitive column, as the source has them now."""
     value = column(f"s{values.index}")
-    number = "COUNT(*)" if counted_by(policy) is ROWS else "COUNT(DISTINCT e)"
+    number = "COUNT(*)" if counting_unit(policy) is ROWS else "COUNT(DISTINCT e)"
     counts = exp.select(value.as_("value"), sql(number).as_("rows")).from_("source")
     counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
     return describe_values(values.wanted, counts, values.numeric)

@@ -17,10 +17,10 @@ from duckanon.policy import Policy, Release
 from duckanon.query.formulas import like_a_formula
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import Dictionaries
+from duckanon.release.disk_place import DiskPlace, remove, to_disk
 from duckanon.release.fingerprints import files_fingerprint
 from duckanon.release.mark import made_by, metadata_of
 from duckanon.release.permissions import pass_on
-from duckanon.release.place import Place, remove, to_disk
 
 
 class FileTarget:
@@ -29,7 +29,7 @@ class FileTarget:
     def __init__(self, policy: Policy, engine: Engine, replace: bool) -> None:
         self.policy, self.engine = policy, engine
         self.release = policy.release
-        self.place = Place(policy, engine)
+        self.place = DiskPlace(policy, engine)
         self.path = self.place.path
         self.replace, self._usual = replace, 0o600
         self._columns: tuple[str, ...] = ()

@@ -19,9 +19,9 @@ from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
+from duckanon.release.disk_place import remove, to_disk
 from duckanon.release.file import FileTarget, read_json, sidecar_of
 from duckanon.release.mark import made_by
-from duckanon.release.place import remove, to_disk
 
 _MARK_INSIDE = ".duckanon"  # in folders that earlier versions made: whose it is, and which files are its own
 _MOST_FOLDERS = 10_000

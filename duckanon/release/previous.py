@@ -96,5 +96,5 @@ def _classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) 
 def _rows(relation: Relation, source: BoundSource) -> exp.Select:
     """t0 … and n: by text, since a file does not tell a number from a label."""
     texts = [text_of(column(name)) for name in source.released]
-    query = exp.select(*(text.as_(f"t{place}") for place, text in enumerate(texts)), sql("COUNT(*)").as_("n"))
+    query = exp.select(*(text.as_(f"t{position}") for position, text in enumerate(texts)), sql("COUNT(*)").as_("n"))
     return query.from_(relation.table).group_by(*(text.copy() for text in texts))

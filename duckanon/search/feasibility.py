@@ -19,7 +19,7 @@ _MOST_NAMED = 5  # values listed per threshold
 def impossible(problem: Problem) -> list[str]:
     """Every threshold of the policy that no generalization can reach within the budget."""
     policy, census, budget = problem.policy, problem.census, problem.allowed
-    found = [str(drift) for drift in census.drift if census.left_out > budget]
+    found = [str(unmapped) for unmapped in census.unmapped if census.left_out > budget]
     if found:
         found.append(f"privacy.unmapped: {census.left_out:,} rows would be suppressed, the budget is {budget:,}")
     if policy.k > census.rows:
@@ -47,10 +47,10 @@ def _too_diverse(values: ValueTable, census: Census, budget: int) -> Iterator[st
         if threshold is not None and threshold > values.distinct + TOLERANCE:
             where = f"sensitive.{wanted.column}.{key}"
             yield f"{where}: {threshold:g} is above the {values.distinct} distinct values of the column"
-    for place, (value, thresholds) in enumerate(wanted.values.items(), start=1):
+    for ordinal, (value, thresholds) in enumerate(wanted.values.items(), start=1):
         if thresholds.l is None or thresholds.l <= values.distinct:
             continue
-        if _rows(values, census, sql("named = :place", place=literal(place))) > budget:
+        if _rows(values, census, sql("named = :ordinal", ordinal=literal(ordinal))) > budget:
             yield (
                 f"sensitive.{wanted.column}.values.{value}.l: {thresholds.l} is above the {values.distinct} "
                 "distinct values of the column"
@@ -62,15 +62,15 @@ def _too_frequent(values: ValueTable, census: Census, budget: int) -> Iterator[s
     wanted = values.wanted
     for name in ("alpha", "alp"):
         own = {
-            place: getattr(thresholds, name)
-            for place, thresholds in enumerate(wanted.values.values(), start=1)
+            ordinal: getattr(thresholds, name)
+            for ordinal, thresholds in enumerate(wanted.values.values(), start=1)
             if getattr(thresholds, name) is not None
         }
         column_wide = getattr(wanted, name)
         if column_wide is None and not own:
             continue
         default = exp.null() if column_wide is None else double(column_wide)
-        bound = case_of(column("named"), {place: double(threshold) for place, threshold in own.items()}, default)
+        bound = case_of(column("named"), {ordinal: double(threshold) for ordinal, threshold in own.items()}, default)
         yield from _above_bound(values, census, budget, name, bound)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from duckanon.search.batch import NodeCounts
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement
-from duckanon.search.survey import Surveyed
 
 Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
 
@@ -27,7 +27,7 @@ class FoundNode:
     """How a search went and what it found; without an answer `top` says what does not hold at the top node."""
 
     path: tuple[Step, ...]
-    bottom: Surveyed
+    bottom: NodeCounts
     answer: Measurement | None
     top: Measurement | None = None
     effort: dict[str, Any] | None = None

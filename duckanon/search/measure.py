@@ -7,25 +7,14 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census.people import ROWS, counted_by, gathered
-from duckanon.models import Constraint, k_rule
-from duckanon.models.classes import Judged, class_rules, judged_classes, table_rules
+from duckanon.census.people import ROWS, counting_unit, gathered
+from duckanon.models import Finding, k_rule
+from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.registry import class_rules, table_rules
 from duckanon.query.expressions import column, same, sql
 from duckanon.search.cells import rolled_up
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A constraint with what was measured."""
-
-    constraint: Constraint
-    measured: float | int | None
-
-    @property
-    def holds(self) -> bool:
-        return self.constraint.holds(self.measured)
 
 
 @dataclass(frozen=True)
@@ -65,9 +54,9 @@ class Measurer:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.policy, self.census = policy, census = problem.policy, problem.census
-        self.counted = counted_by(policy)
+        self.unit = counting_unit(policy)
         self.judged = [
-            Judged(values.index, values.table, "code", rules)
+            SensitiveRules(values.index, values.table, "code", rules)
             for values in census.sensitive
             if (rules := class_rules(values.wanted, values.numeric))
         ]
@@ -79,7 +68,7 @@ class Measurer:
         """The census without the columns that no constraint asks for."""
         census = self.census
         asked = sorted({part.index for part in self.judged} | set(self.table_rules))
-        rows = self.counted is ROWS
+        rows = self.unit is ROWS
         if rows and len(asked) == len(census.sensitive) and not census.keep:
             return census.table
         bottom = (0,) * len(census.hierarchies)
@@ -90,7 +79,7 @@ class Measurer:
 
     def classes(self, node: Node) -> exp.Select:
         keys = self.census.keys(node)
-        return judged_classes(self.base, keys, self.policy.k, self.judged, nulls=False, counted=self.counted)
+        return judged_classes(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
 
     def measure(self, node: Node, wholly: bool = False) -> Measurement:
         """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
@@ -98,7 +87,7 @@ class Measurer:
         query = exp.select(
             "COUNT(*)",
             *map(sql, _TOTALS),
-            sql(f"MIN({self.counted.size})"),
+            sql(f"MIN({self.unit.size})"),
             *(sql(f"{constraint.worst}({name})") for name, constraint in figures),
         ).from_(self.classes(node).subquery("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.engine.fetch(
@@ -119,7 +108,7 @@ class Measurer:
             leaks = self._leaks(node, keys, index)
             for rule in rules:
                 at = 1 if rule.constraint.name == "alp" else 2
-                measured = [row[at] for row in leaks if row[0] in rule.places]
+                measured = [row[at] for row in leaks if row[0] in rule.ordinals]
                 found.append(Finding(rule.constraint, max(measured, default=None)))
         return found
 
@@ -127,9 +116,9 @@ class Measurer:
         """named, the highest ALP and the highest DIF of the values of that name; wang eq. 2."""
         value = column(f"s{index}")
         columns = [column(key) for key in keys]
-        counts = exp.select(*columns, value.as_("value"), sql(self.counted.number).as_("y"))
+        counts = exp.select(*columns, value.as_("value"), sql(self.unit.number).as_("y"))
         counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
-        size = column(self.counted.size, "g")
+        size = column(self.unit.size, "g")
         alp = sql("SUM(y.y * y.y / :size) / SUM(y.y)", size=size)
         leak = exp.select("y.value", alp.as_("alp"), sql("MAX(y.y / :size)", size=size).as_("lp"))
         leak = leak.from_(counts.subquery("y")).join(

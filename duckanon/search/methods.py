@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from duckanon.search.batch import BatchMeasurer
 from duckanon.search.found import FoundNode, Seen
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
-from duckanon.search.survey import Survey
 
 _LOOKS = 10_000_000  # cells times nodes that a walk may look at off its path, where the top proves nothing
 
@@ -21,16 +21,16 @@ def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: st
 
     wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
     lattice = Lattice(tuple(h.height for h in hierarchies), floor)
-    survey = Survey(measurer)
+    batch = BatchMeasurer(measurer)
     method = method or wanted.method
     if method == "optimal":
-        return find_optimal(lattice, survey, seen)
+        return find_optimal(lattice, batch, seen)
     if method == "datafly":
         choose = most_values(lattice, hierarchies)
     else:
         choose = least_loss(lattice, hierarchies, wanted.weighting)
-    walked = walk(lattice, survey, choose, seen)
+    walked = walk(lattice, batch, choose, seen)
     if walked.answer or top_is_best(measurer):
         return walked
     limits = SearchLimits(wanted.time_limit, wanted.nodes)
-    return search_on(walked, lattice, survey, limits.at_most(survey.affordable(_LOOKS)), seen)
+    return search_on(walked, lattice, batch, limits.at_most(batch.affordable(_LOOKS)), seen)

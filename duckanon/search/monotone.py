@@ -25,4 +25,4 @@ def top_is_best(measurer: Measurer) -> bool:
 
 
 def _merging_is_safe(measurer: Measurer) -> bool:
-    return measurer.counted is ROWS and measurer.problem.budget == 0
+    return measurer.unit is ROWS and measurer.problem.budget == 0

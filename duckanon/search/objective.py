@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from duckanon.search.batch import BatchMeasurer, NodeCounts
 from duckanon.search.lattice import Node
-from duckanon.search.survey import Survey, Surveyed
 
 # A float computed in two ways differs in its last digits; losses this close (relatively) are the same loss.
 TIE = 1e-9
@@ -23,21 +23,21 @@ class Bound(Protocol):
 @dataclass(frozen=True)
 class Objective:
     bound: Bound
-    loss: Callable[[list[Surveyed]], list[float]]
+    loss: Callable[[list[NodeCounts]], list[float]]
 
 
-def objective(survey: Survey, loss: str) -> Objective:
+def objective(batch: BatchMeasurer, loss: str) -> Objective:
     """NCP and precision are weighted by importance; a suppressed row counts as generalized to the top."""
     makers = {"ncp": _ncp, "precision": _precision, "discernibility": _discernibility}
-    return makers[loss](survey)
+    return makers[loss](batch)
 
 
-def _ncp(survey: Survey) -> Objective:
+def _ncp(batch: BatchMeasurer) -> Objective:
     """All rows at the node's levels, but for those that fail: they cost what the top does."""
-    hierarchies = survey.census.hierarchies
+    hierarchies = batch.census.hierarchies
     per_row = sum(h.importance for h in hierarchies)
-    whole = survey.census.rows * per_row
-    left_out = survey.census.left_out * per_row / whole
+    whole = batch.census.rows * per_row
+    left_out = batch.census.left_out * per_row / whole
     costs = [[h.importance * level.ncp / whole for level in h.levels] for h in hierarchies]
     highest = [[h.importance * level.highest_ncp for level in h.levels] for h in hierarchies]
 
@@ -48,16 +48,16 @@ def _ncp(survey: Survey) -> Objective:
             least += failing_rows * more / whole
         return least
 
-    def losses(found: list[Surveyed]) -> list[float]:
-        failing = survey.failing_costs(found)
+    def losses(found: list[NodeCounts]) -> list[float]:
+        failing = batch.failing_costs(found)
         extra = [(node.failing_rows * per_row - cost) / whole for node, cost in zip(found, failing, strict=True)]
         return [bound(node.node) + more for node, more in zip(found, extra, strict=True)]
 
     return Objective(bound, losses)
 
 
-def _precision(survey: Survey) -> Objective:
-    census = survey.census
+def _precision(batch: BatchMeasurer) -> Objective:
+    census = batch.census
     weights = sum(h.importance for h in census.hierarchies)
     steps = [[h.importance * level / h.height / weights for level in range(h.height + 1)] for h in census.hierarchies]
 
@@ -68,9 +68,9 @@ def _precision(survey: Survey) -> Objective:
     return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
 
 
-def _discernibility(survey: Survey) -> Objective:
+def _discernibility(batch: BatchMeasurer) -> Objective:
     """n rows in at most Π values classes have Σ x² of at least n² / Π values; and no released class is below k."""
-    census, k = survey.census, survey.measurer.policy.k
+    census, k = batch.census, batch.measurer.policy.k
     left_out = census.left_out
 
     def bound(node: Node, failing_rows: int = 0) -> float:
@@ -79,7 +79,7 @@ def _discernibility(survey: Survey) -> Objective:
         released = census.rows - suppressed
         return max(released * (released / most), float(k * released)) + float(suppressed) * census.rows
 
-    def losses(found: list[Surveyed]) -> list[float]:
+    def losses(found: list[NodeCounts]) -> list[float]:
         return [node.squares + float(node.failing_rows + left_out) * census.rows for node in found]
 
     return Objective(bound, losses)

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from duckanon.search import FoundNode, Seen, Step
+from duckanon.search.batch import BatchMeasurer, NodeCounts
 from duckanon.search.effort import Effort, SearchLimits
 from duckanon.search.greedy import least_loss
 from duckanon.search.lattice import Lattice, Node, nowhere_above
 from duckanon.search.monotone import is_monotone, top_is_best
 from duckanon.search.objective import TIE, Objective, objective
-from duckanon.search.survey import Survey, Surveyed
 from duckanon.search.walk import walk
 
 _BATCH = 24  # nodes per statement
@@ -27,19 +27,19 @@ _BATCH = 24  # nodes per statement
 class _Best:
     """The best nodes so far: all within a tie of each other, so that the choice among them is deterministic."""
 
-    found: list[tuple[float, Surveyed]] = field(default_factory=list)
+    found: list[tuple[float, NodeCounts]] = field(default_factory=list)
 
     @property
     def loss(self) -> float:
         return min((loss for loss, _ in self.found), default=float("inf"))
 
-    def offer(self, loss: float, surveyed: Surveyed) -> bool:
+    def offer(self, loss: float, counted_nodes: NodeCounts) -> bool:
         better = loss < self.loss
-        self.found.append((loss, surveyed))
+        self.found.append((loss, counted_nodes))
         self.found = [(known, node) for known, node in self.found if known <= _tied(self.loss)]
         return better
 
-    def choice(self) -> Surveyed | None:
+    def choice(self) -> NodeCounts | None:
         """Of equal losses the one that suppresses least, then the one that comes first."""
         return min((node for _, node in self.found), key=lambda node: (node.failing_rows, node.node), default=None)
 
@@ -76,16 +76,16 @@ class OptimalSearch:
     """The state of one search."""
 
     def __init__(
-        self, lattice: Lattice, survey: Survey, objective: Objective, limits: SearchLimits, seen: Seen
+        self, lattice: Lattice, batch: BatchMeasurer, objective: Objective, limits: SearchLimits, seen: Seen
     ) -> None:
-        self.lattice, self.survey, self.objective = lattice, survey, objective
-        self.budget, self.limits, self.seen = survey.measurer.problem.budget, limits, seen
+        self.lattice, self.batch, self.objective = lattice, batch, objective
+        self.budget, self.limits, self.seen = batch.measurer.problem.budget, limits, seen
         self.effort = Effort(lattice.size)
         self.best = _Best()
-        self.improvements: list[Surveyed] = []
-        self.measured: dict[Node, Surveyed] = {}
-        self.k_alone = not survey.measurer.judged
-        self.monotone = is_monotone(survey.measurer)
+        self.improvements: list[NodeCounts] = []
+        self.measured: dict[Node, NodeCounts] = {}
+        self.k_alone = not batch.measurer.judged
+        self.monotone = is_monotone(batch.measurer)
         self.failing: list[Node] = []  # where failing is monotone: the highest nodes known to fail
         self.holding: list[Node] = []  # … and the lowest known to hold
         self.started = time.monotonic()
@@ -216,34 +216,34 @@ class OptimalSearch:
     def _measure(self, nodes: list[Node]) -> None:
         """Measure nodes, and keep the best."""
         unknown = [node for node in dict.fromkeys(nodes) if node not in self.measured]
-        surveyed = self.survey.measure(unknown) if unknown else []
-        self.effort.measured += len(surveyed)
-        self.measured |= {found.node: found for found in surveyed}
-        for found in surveyed:
+        counted_nodes = self.batch.measure(unknown) if unknown else []
+        self.effort.measured += len(counted_nodes)
+        self.measured |= {found.node: found for found in counted_nodes}
+        for found in counted_nodes:
             self._remember(found.node, found.within(self.budget))
         bound, most = self.objective.bound, _tied(self.best.loss)
-        good = [found for found in surveyed if bound(found.node, found.failing_rows) <= most]
-        good = [found for found in good if self.survey.holds(found)]
+        good = [found for found in counted_nodes if bound(found.node, found.failing_rows) <= most]
+        good = [found for found in good if self.batch.holds(found)]
         for found, loss in zip(good, self.objective.loss(good), strict=True):
             self.seen(found.node, found.failing_rows)
             if self.best.offer(loss, found):
                 self.improvements.append(found)
 
 
-def find_optimal(lattice: Lattice, survey: Survey, seen: Seen) -> FoundNode:
+def find_optimal(lattice: Lattice, batch: BatchMeasurer, seen: Seen) -> FoundNode:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
-    wanted = survey.measurer.policy.search
+    wanted = batch.measurer.policy.search
     # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
-    choose = least_loss(lattice, survey.census.hierarchies, wanted.weighting)
-    greedy = walk(lattice, survey, choose, seen)
-    found = search_on(greedy, lattice, survey, SearchLimits(wanted.time_limit, wanted.nodes), seen)
+    choose = least_loss(lattice, batch.census.hierarchies, wanted.weighting)
+    greedy = walk(lattice, batch, choose, seen)
+    found = search_on(greedy, lattice, batch, SearchLimits(wanted.time_limit, wanted.nodes), seen)
     return replace(found, path=found.path[len(greedy.path) :])
 
 
-def search_on(walked: FoundNode, lattice: Lattice, survey: Survey, limits: SearchLimits, seen: Seen) -> FoundNode:
+def search_on(walked: FoundNode, lattice: Lattice, batch: BatchMeasurer, limits: SearchLimits, seen: Seen) -> FoundNode:
     """The best node that is found within the limits, whatever a walk has found; its path, then the better nodes."""
-    measurer = survey.measurer
-    search = OptimalSearch(lattice, survey, objective(survey, measurer.policy.search.loss), limits, seen)
+    measurer = batch.measurer
+    search = OptimalSearch(lattice, batch, objective(batch, measurer.policy.search.loss), limits, seen)
     known = [] if top_is_best(measurer) else [lattice.top, _nearest(walked)]
     node = search.run([walked.answer.node] if walked.answer else known)
     path = (*walked.path, *(Step(better.node, better.failing_rows, True) for better in search.improvements))

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from duckanon.search import FoundNode, Seen, Step
+from duckanon.search.batch import BatchMeasurer, NodeCounts
 from duckanon.search.lattice import Lattice, Node
-from duckanon.search.survey import Survey, Surveyed
 
 # Chooses, of the attributes that can still be generalized, the one to generalize by one level.
 Choice = Callable[[Node], int]
@@ -15,28 +15,28 @@ Choice = Callable[[Node], int]
 _BATCH = 8  # nodes per statement: the path does not depend on what is measured
 
 
-def walk(lattice: Lattice, survey: Survey, choose: Choice, seen: Seen) -> FoundNode:
+def walk(lattice: Lattice, batch: BatchMeasurer, choose: Choice, seen: Seen) -> FoundNode:
     """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
-    path: list[Surveyed] = []
-    for surveyed in _measured(lattice, survey, choose):
-        path.append(surveyed)
-        seen(surveyed.node, surveyed.failing_rows)
-        holds = survey.holds(surveyed)
+    path: list[NodeCounts] = []
+    for counts in _measured(lattice, batch, choose):
+        path.append(counts)
+        seen(counts.node, counts.failing_rows)
+        holds = batch.holds(counts)
         if holds:
             break
     last = path[-1]
     steps = tuple(Step(p.node, p.failing_rows, holds and p is last) for p in path)
-    measured = survey.measurer.measure(last.node)
+    measured = batch.measurer.measure(last.node)
     return FoundNode(steps, path[0], measured) if holds else FoundNode(steps, path[0], None, top=measured)
 
 
-def _measured(lattice: Lattice, survey: Survey, choose: Choice) -> Iterator[Surveyed]:
+def _measured(lattice: Lattice, batch: BatchMeasurer, choose: Choice) -> Iterator[NodeCounts]:
     """The nodes of the path, each measured from the aggregate of one before it."""
     nodes = _path(lattice, choose)
     for node in nodes:
         # What is small already is read faster than a statement is planned.
-        batch = [node, *islice(nodes, _BATCH - 1 if survey.is_light_at(node, _BATCH) else 0)]
-        yield from survey.measure(batch)
+        together = [node, *islice(nodes, _BATCH - 1 if batch.is_light_at(node, _BATCH) else 0)]
+        yield from batch.measure(together)
 
 
 def _path(lattice: Lattice, choose: Choice) -> Iterator[Node]:

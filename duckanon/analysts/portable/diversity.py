@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from duckanon.query.expressions import column, literal, sql, table
-from duckanon.query.steps import Asked, Metric, over_class, select, value_counts, with_steps
+from duckanon.query.steps import Metric, MetricRequest, over_class, select, value_counts, with_steps
 
 
-def diversity_metrics(asked: Asked, sensitive: str) -> Iterator[Metric]:
-    yield _l_diversity(asked, sensitive)
-    yield _recursive_diversity(asked, sensitive)
-    yield _homogeneity(asked, sensitive)
+def diversity_metrics(request: MetricRequest, sensitive: str) -> Iterator[Metric]:
+    yield _l_diversity(request, sensitive)
+    yield _recursive_diversity(request, sensitive)
+    yield _homogeneity(request, sensitive)
 
 
-def _l_diversity(asked: Asked, sensitive: str) -> Metric:
-    classes = select(l="COUNT(v)", e=_ENTROPY).from_(table("counts")).group_by(*asked.groups)
+def _l_diversity(request: MetricRequest, sensitive: str) -> Metric:
+    classes = select(l="COUNT(v)", e=_ENTROPY).from_(table("counts")).group_by(*request.groups)
     final = select(distinct_l="MIN(l)", entropy_l="MIN(e)", classes="COUNT(*)").from_(table("diversities"))
-    query = with_steps(final, **value_counts(asked, sensitive), diversities=classes)
+    query = with_steps(final, **value_counts(request, sensitive), diversities=classes)
     question = "how many distinct values, and how many evenly spread ones, has the least diverse class?"
     return Metric("l_diversity", sensitive, question, query)
 
@@ -32,31 +32,31 @@ _ENTROPY = """COALESCE(EXP(
 ), CAST(0 AS DOUBLE))"""
 
 
-def _recursive_diversity(asked: Asked, sensitive: str) -> Metric:
+def _recursive_diversity(request: MetricRequest, sensitive: str) -> Metric:
     by_size = [sql("CASE WHEN v IS NULL THEN 1 ELSE 0 END"), exp.Ordered(this=column("y"), desc=True)]
-    place = over_class(asked, "ROW_NUMBER()", *by_size)
-    placed = select(*asked.groups, column("v"), column("y"), place=place).from_(table("counts"))
-    rest = sql("SUM(CASE WHEN v IS NOT NULL AND place >= :l THEN y END)", l=literal(asked.l))
-    rests = select(top="MAX(CASE WHEN v IS NOT NULL THEN y END)", rest=rest).from_(table("placed"))
+    rank = over_class(request, "ROW_NUMBER()", *by_size)
+    ranked = select(*request.groups, column("v"), column("y"), rank_=rank).from_(table("counts"))
+    rest = sql("SUM(CASE WHEN v IS NOT NULL AND rank_ >= :l THEN y END)", l=literal(request.l))
+    rests = select(top="MAX(CASE WHEN v IS NOT NULL THEN y END)", rest=rest).from_(table("ranked"))
     least = "CASE WHEN COUNT(*) = COUNT(rest) THEN MAX(CAST(top AS DOUBLE) / CAST(rest AS DOUBLE)) END"
     query = with_steps(
         select(c=least).from_(table("rests")),
-        **value_counts(asked, sensitive),
-        placed=placed,
-        rests=rests.group_by(*asked.groups),
+        **value_counts(request, sensitive),
+        ranked=ranked,
+        rests=rests.group_by(*request.groups),
     )
-    question = f"above which c does recursive (c, {asked.l})-diversity hold? NULL: for none."
+    question = f"above which c does recursive (c, {request.l})-diversity hold? NULL: for none."
     return Metric("recursive_diversity", sensitive, question, query)
 
 
-def _homogeneity(asked: Asked, sensitive: str) -> Metric:
+def _homogeneity(request: MetricRequest, sensitive: str) -> Metric:
     classes = select(x="SUM(y)", one="CASE WHEN COUNT(*) = 1 AND COUNT(v) = 1 THEN 1 END")
     query = with_steps(
         select(**_HOMOGENEOUS, expected_classes=_EXPECTED)
         .from_(table("uniform"))
         .join(table("domain"), join_type="cross"),
-        **value_counts(asked, sensitive),
-        uniform=classes.from_(table("counts")).group_by(*asked.groups),
+        **value_counts(request, sensitive),
+        uniform=classes.from_(table("counts")).group_by(*request.groups),
         domain=select(log_values=_LOG_VALUES).from_(table("counts")),
     )
     question = "in how many classes do all rows share one value, and how many would chance make?"

@@ -20,7 +20,7 @@ from duckanon.analysts.portable.shares import share_metrics
 from duckanon.analysts.portable.sizes import size_metrics
 from duckanon.errors import Fault, PolicyError
 from duckanon.query.names import quoted, split_name
-from duckanon.query.steps import Asked, Metric
+from duckanon.query.steps import Metric, MetricRequest
 
 __all__ = ["DIALECTS", "Metric", "comment", "metric_queries", "metrics_script"]
 
@@ -54,12 +54,12 @@ def metric_queries(
     faults = [*_table_faults(table, source), *_column_faults(qi, sensitive, numeric), *_threshold_faults(k, l, c)]
     if faults or source is None:
         raise PolicyError(faults)
-    asked = Asked(source, qi, k, l, c)
+    request = MetricRequest(source, qi, k, l, c)
     ordered = {name.lower() for name in numeric}
-    metrics = list(size_metrics(asked))
+    metrics = list(size_metrics(request))
     for name in sensitive:
-        metrics += [*diversity_metrics(asked, name), *share_metrics(asked, name)]
-        metrics.append(closeness_metric(asked, name, name.lower() in ordered))
+        metrics += [*diversity_metrics(request, name), *share_metrics(request, name)]
+        metrics.append(closeness_metric(request, name, name.lower() in ordered))
     return metrics
 
 

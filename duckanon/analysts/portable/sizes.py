@@ -7,24 +7,26 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from duckanon.query.expressions import column, literal, sql, table
-from duckanon.query.steps import Asked, Metric, renamed_columns, select, with_steps
+from duckanon.query.steps import Metric, MetricRequest, renamed_columns, select, with_steps
 
 
-def size_metrics(asked: Asked) -> Iterator[Metric]:
-    k = asked.k
-    yield _of_sizes(asked, "k_anonymity", "how many rows does the smallest class have?", select(**_K_ANONYMITY))
-    yield _of_sizes(asked, "class_sizes", "how many classes are there of each size?", _HISTOGRAM.copy())
+def size_metrics(request: MetricRequest) -> Iterator[Metric]:
+    k = request.k
+    yield _of_sizes(request, "k_anonymity", "how many rows does the smallest class have?", select(**_K_ANONYMITY))
+    yield _of_sizes(request, "class_sizes", "how many classes are there of each size?", _HISTOGRAM.copy())
     at_risk = sql(_AT_RISK, k=literal(k))
     question = f"how likely is it to find a person, and how many rows are in classes below {k}?"
-    yield _of_sizes(asked, "risk", question, select(**_RISK, rows_at_risk=at_risk, unique_rows=_UNIQUE))
+    yield _of_sizes(request, "risk", question, select(**_RISK, rows_at_risk=at_risk, unique_rows=_UNIQUE))
     question = f"which sizes below {k} are there? No rows: {k}-anonymity holds."
-    yield _of_sizes(asked, "k_violations", question, _HISTOGRAM.where(sql("x < :k", k=literal(k))))
+    yield _of_sizes(request, "k_violations", question, _HISTOGRAM.where(sql("x < :k", k=literal(k))))
 
 
-def _of_sizes(asked: Asked, name: str, question: str, final: exp.Select) -> Metric:
+def _of_sizes(request: MetricRequest, name: str, question: str, final: exp.Select) -> Metric:
     """A metric of the classes' sizes x alone."""
-    sizes = select(x="COUNT(*)").from_(table(asked.renamed)).group_by(*asked.groups)
-    return Metric(name, None, question, with_steps(final.from_(table("sizes")), **renamed_columns(asked), sizes=sizes))
+    sizes = select(x="COUNT(*)").from_(table(request.renamed)).group_by(*request.groups)
+    return Metric(
+        name, None, question, with_steps(final.from_(table("sizes")), **renamed_columns(request), sizes=sizes)
+    )
 
 
 _UNIQUE = "COUNT(CASE WHEN x = 1 THEN 1 END)"

@@ -23,7 +23,7 @@ class IntervalsKind:
     widths: tuple[Decimal, ...]
     origin: Decimal
     type: str  # whole | decimal | float | date
-    places: int = 18  # decimals of the column's own type
+    scale: int = 18  # decimals of the column's own type
     top: str = "*"
     from_text: bool = False  # the values are texts that say a float, or a date
 
@@ -49,7 +49,7 @@ class IntervalsKind:
             exact = sql("TRY_CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 18))", value=value)
         return sql(
             f"CAST(FLOOR(:exact) AS HUGEINT) * :scale + CAST(FLOOR(CAST(:exact - FLOOR(:exact) "
-            f"AS DECIMAL({self.places + 1}, {self.places})) * :scale) AS HUGEINT)",
+            f"AS DECIMAL({self.scale + 1}, {self.scale})) * :scale) AS HUGEINT)",
             exact=exact,
             scale=scale,
         )

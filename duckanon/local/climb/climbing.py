@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import islice
 
 from duckanon.local import Placement
-from duckanon.local.climb.ground import Ground
-from duckanon.local.climb.improvement import Improvement
-from duckanon.local.climb.leaks import Leaks
-from duckanon.local.climb.scout import Scout
-from duckanon.local.climb.settlement import Settlement
+from duckanon.local.climb.class_repair import ClassRepair
+from duckanon.local.climb.leakage_repair import LeakageRepair
+from duckanon.local.climb.node_finder import NodeFinder
+from duckanon.local.climb.refinement import Refinement
+from duckanon.local.climb.tuples import TupleTable
 from duckanon.search import Seen, search
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -26,40 +26,40 @@ _AGAIN = 20  # times that tuples may choose among the same nodes
 class Climb:
     """Tables: left_over (tuples not placed yet) and placed (id, l0, …)."""
 
-    def __init__(self, ground: Ground, seen: Seen) -> None:
-        self.ground, self.seen = ground, seen
-        self.scout = Scout(ground)
-        self.levels = [f"l{h.index}" for h in ground.hierarchies]
-        self.keys = ("j", *ground.words)
+    def __init__(self, tuples: TupleTable, seen: Seen) -> None:
+        self.tuples, self.seen = tuples, seen
+        self.finder = NodeFinder(tuples)
+        self.levels = [f"l{h.index}" for h in tuples.hierarchies]
+        self.keys = ("j", *tuples.words)
 
     def run(self) -> None:
-        ground = self.ground
-        ground.make("left_over", f"FROM {ground.name('tuples')}")
+        tuples = self.tuples
+        tuples.make("left_over", f"FROM {tuples.name('tuples')}")
         columns = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
-        ground.make("placed", f"SELECT id, {columns} FROM {ground.name('tuples')} WHERE FALSE")
+        tuples.make("placed", f"SELECT id, {columns} FROM {tuples.name('tuples')} WHERE FALSE")
         self._cheapest_first()
-        self._as_scouted()
+        self._where_tuples_meet()
 
     def _cheapest_first(self) -> None:
         """All nodes by rising cost, as long as looking at them is worth it."""
-        nodes = (node for _, node in self.ground.lattice.ascending(self._average))
+        nodes = (node for _, node in self.tuples.lattice.ascending(self._average))
         batch, (left, rows) = [next(nodes)], self._left()
-        while batch and rows >= self.ground.measurer.policy.k:
+        while batch and rows >= self.tuples.measurer.policy.k:
             before = rows
             self._visit(batch)
             left, rows = self._left()
             self.seen(batch[-1], rows)
-            if rows > before * (1 - _YIELD) and left * self.ground.lattice.size > _WHOLE:
+            if rows > before * (1 - _YIELD) and left * self.tuples.lattice.size > _WHOLE:
                 return
             batch = list(islice(nodes, max(1, min(_LOOKS // max(1, left), _GROWTH * len(batch)))))
 
-    def _as_scouted(self) -> None:
+    def _where_tuples_meet(self) -> None:
         """The nodes that what is left asks for. Where rows alone do not make a class hold, it asks for more of them."""
-        wanted, turn = self.ground.measurer.policy.k, 0
+        wanted, turn = self.tuples.measurer.policy.k, 0
         left, rows = self._left()
-        while rows >= self.ground.measurer.policy.k:
+        while rows >= self.tuples.measurer.policy.k:
             before = rows
-            named = self.scout.ask(left, min(wanted, rows), turn)
+            named = self.finder.ask(left, min(wanted, rows), turn)
             self._visit(self._cheaper(named))
             left, rows = self._left()
             self.seen(named[0][0], rows)
@@ -71,10 +71,10 @@ class Climb:
 
     def _left(self) -> tuple[int, int]:
         """Tuples and rows that are not placed yet."""
-        return self.ground.count("left_over"), self.ground.count("left_over", "SUM(n)")
+        return self.tuples.count("left_over"), self.tuples.count("left_over", "SUM(n)")
 
     def _average(self, node: Node) -> float:
-        pairs = zip(self.ground.hierarchies, node, strict=True)
+        pairs = zip(self.tuples.hierarchies, node, strict=True)
         return sum(h.importance * h.levels[level].ncp for h, level in pairs)
 
     @staticmethod
@@ -88,88 +88,88 @@ class Climb:
         return nodes
 
     def _visit(self, nodes: list[Node]) -> None:
-        """Place what holds at one of the nodes, each tuple where it costs least."""
-        room = max(1, _LOOKS // max(1, self.ground.count("left_over")))
+        """ReleaseAddress what holds at one of the nodes, each tuple where it costs least."""
+        room = max(1, _LOOKS // max(1, self.tuples.count("left_over")))
         for start in range(0, len(nodes), room):
             self._place(nodes[start : start + room])
 
     def _place(self, nodes: list[Node]) -> None:
-        ground, keys = self.ground, ", ".join(self.keys)
+        tuples, keys = self.tuples, ", ".join(self.keys)
         self._name_nodes(nodes)
-        key, cost = ground.key_at("o", "t"), ground.cost_at("o", "t")
+        key, cost = tuples.key_at("o", "t"), tuples.cost_at("o", "t")
         looks = (
             f"SELECT o.j, t.id, t.n, {key}, CAST({cost} AS BIGINT) * {len(nodes)} + o.j AS rank "
-            f"FROM {ground.name('left_over')} t, {ground.name('nodes')} o"
+            f"FROM {tuples.name('left_over')} t, {tuples.name('nodes')} o"
         )
-        ground.make("looks", ground.in_halves(looks, "t.id"))
-        holding = f"SELECT {keys} FROM {ground.judged(ground.name('looks'), self.keys)} WHERE NOT failing"
-        ground.make("options", f"FROM {ground.name('looks')} SEMI JOIN ({holding}) USING ({keys})")
-        ground.make("found", "SELECT CAST(0 AS INTEGER) AS id, CAST(0 AS BIGINT) AS j WHERE FALSE")
+        tuples.make("looks", tuples.in_halves(looks, "t.id"))
+        holding = f"SELECT {keys} FROM {tuples.judged(tuples.name('looks'), self.keys)} WHERE NOT failing"
+        tuples.make("options", f"FROM {tuples.name('looks')} SEMI JOIN ({holding}) USING ({keys})")
+        tuples.make("found", "SELECT CAST(0 AS INTEGER) AS id, CAST(0 AS BIGINT) AS j WHERE FALSE")
         for _ in range(_AGAIN):
             if not self._choose():
                 break
-        if ground.count("found"):
-            placed = f"{ground.name('found')} JOIN {ground.name('nodes')} USING (j)"
-            ground.add("placed", f"SELECT id, {', '.join(self.levels)} FROM {placed}")
-            ground.make("left_over", f"FROM {ground.name('left_over')} ANTI JOIN {ground.name('found')} USING (id)")
+        if tuples.count("found"):
+            placed = f"{tuples.name('found')} JOIN {tuples.name('nodes')} USING (j)"
+            tuples.add("placed", f"SELECT id, {', '.join(self.levels)} FROM {placed}")
+            tuples.make("left_over", f"FROM {tuples.name('left_over')} ANTI JOIN {tuples.name('found')} USING (id)")
 
     def _name_nodes(self, nodes: list[Node]) -> None:
         """Makes nodes (j, l0, …). One text is read much faster than a list of values."""
-        ground = self.ground
-        numbers = " ".join(str(ground.number_of(node)) for node in nodes)
+        tuples = self.tuples
+        numbers = " ".join(str(tuples.number_of(node)) for node in nodes)
         split = f"SELECT string_split('{numbers}', ' ') AS numbers"
         each = f"SELECT UNNEST(numbers) AS number, generate_subscripts(numbers, 1) - 1 AS j FROM ({split})"
-        cast = f"SELECT j, CAST(number AS {ground.number}) AS number FROM ({each})"
-        ground.make("nodes", f"SELECT j, {ground.levels_of('number')} FROM ({cast})")
+        cast = f"SELECT j, CAST(number AS {tuples.number}) AS number FROM ({each})"
+        tuples.make("nodes", f"SELECT j, {tuples.levels_of('number')} FROM ({cast})")
 
     def _choose(self) -> int:
         """Every tuple chooses the cheapest class that holds; those are placed that hold with who chose them."""
-        ground, keys = self.ground, ", ".join(self.keys)
-        options, chosen = ground.name("options"), ground.name("chosen")
+        tuples, keys = self.tuples, ", ".join(self.keys)
+        options, chosen = tuples.name("options"), tuples.name("chosen")
         words = ", ".join(f"ARG_MIN({key}, rank) AS {key}" for key in self.keys)
-        ground.make("chosen", f"SELECT id, n, {words} FROM {options} GROUP BY id, n")
-        holding = f"SELECT {keys} FROM {ground.judged(chosen, self.keys)} WHERE NOT failing"
-        ground.make("settled", f"SELECT id, j FROM {chosen} JOIN ({holding}) USING ({keys})")
-        placed = ground.count("settled")
+        tuples.make("chosen", f"SELECT id, n, {words} FROM {options} GROUP BY id, n")
+        holding = f"SELECT {keys} FROM {tuples.judged(chosen, self.keys)} WHERE NOT failing"
+        tuples.make("settled", f"SELECT id, j FROM {chosen} JOIN ({holding}) USING ({keys})")
+        placed = tuples.count("settled")
         if placed:
-            ground.add("found", f"FROM {ground.name('settled')}")
-            holding = f"SELECT {keys} FROM {ground.judged('lasting', self.keys)} WHERE NOT failing"
-            rest = f"FROM {options} ANTI JOIN {ground.name('settled')} USING (id)"
+            tuples.add("found", f"FROM {tuples.name('settled')}")
+            holding = f"SELECT {keys} FROM {tuples.judged('lasting', self.keys)} WHERE NOT failing"
+            rest = f"FROM {options} ANTI JOIN {tuples.name('settled')} USING (id)"
             query = f"WITH lasting AS MATERIALIZED ({rest}) FROM lasting SEMI JOIN ({holding}) USING ({keys})"
-            ground.make("options", query)
+            tuples.make("options", query)
         return placed
 
 
 def climb(measurer: Measurer, seen: Seen) -> Placement | None:
-    """Place every tuple at the levels of its class; None: no release within the budget was found."""
-    ground = Ground(measurer)
-    Climb(ground, seen).run()
-    settlement = Settlement(ground)
-    settlement.take_in("left_over")
-    if not _settled(settlement):
+    """ReleaseAddress every tuple at the levels of its class; None: no release within the budget was found."""
+    tuples = TupleTable(measurer)
+    Climb(tuples, seen).run()
+    repair = ClassRepair(tuples)
+    repair.take_in("left_over")
+    if not _repaired(repair):
         # A climb can lose its way where a single node would do, since not every rule survives a merge.
         found = search(measurer, seen, method="greedy")
-        if found.answer is None or not settlement.start_again(found.answer.node):
+        if found.answer is None or not repair.start_again(found.answer.node):
             return None
-    return _placement(ground)
+    return _placement(tuples)
 
 
-def _settled(settlement: Settlement) -> bool:
-    if not settlement.mend():
+def _repaired(repair: ClassRepair) -> bool:
+    if not repair.mend():
         return False
-    Improvement(settlement).run()
-    return settlement.mend() and Leaks(settlement).stop()
+    Refinement(repair).run()
+    return repair.mend() and LeakageRepair(repair).stop()
 
 
-def _placement(ground: Ground) -> Placement:
+def _placement(tuples: TupleTable) -> Placement:
     """Every tuple at the lowest levels that show the labels of its class."""
     levels = []
-    for h in ground.hierarchies:
-        label = ground.label_by(h, f"p.l{h.index}", "t.")
+    for h in tuples.hierarchies:
+        label = tuples.label_by(h, f"p.l{h.index}", "t.")
         lowest = " ".join(f"WHEN t.g{h.index}_{level} = {label} THEN {level}" for level in range(h.height))
         levels.append(f"CAST(CASE {lowest} ELSE {h.height} END AS SMALLINT) AS l{h.index}")
-    codes = tuple(h.code(0) for h in ground.hierarchies)
+    codes = tuple(h.code(0) for h in tuples.hierarchies)
     chosen = ", ".join([*(f"t.{code}" for code in codes), *levels])
-    placed = f"{ground.name('placed')} p JOIN {ground.name('tuples')} t ON t.id = p.id"
-    ground.make("placement", f"SELECT {chosen} FROM {placed} ORDER BY t.id", "the levels of every tuple")
-    return Placement(ground.keep_only("placement"), codes)
+    placed = f"{tuples.name('placed')} p JOIN {tuples.name('tuples')} t ON t.id = p.id"
+    tuples.make("placement", f"SELECT {chosen} FROM {placed} ORDER BY t.id", "the levels of every tuple")
+    return Placement(tuples.keep_only("placement"), codes)

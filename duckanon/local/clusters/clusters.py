@@ -231,11 +231,11 @@ def _lowest(hierarchy: Hierarchy) -> str:
 def _asked_of_values(values: ValueTable) -> str:
     """code, need, bit: how many distinct values a class with this one must have, and its level of sensitivity."""
     wanted = values.wanted
-    own = {place: v.l for place, v in enumerate(wanted.values.values(), start=1) if v.l is not None}
-    cases = " ".join(f"WHEN {place} THEN {least}" for place, least in own.items())
+    own = {ordinal: v.l for ordinal, v in enumerate(wanted.values.values(), start=1) if v.l is not None}
+    cases = " ".join(f"WHEN {ordinal} THEN {least}" for ordinal, least in own.items())
     need = f"CASE named {cases} ELSE 0 END" if own else "0"
     # Beyond 62 levels the last bit stands for all: bits only tell which partners are worth a look.
-    bits = " ".join(f"WHEN {level} THEN {1 << min(place, 62)}" for place, level in enumerate(wanted.levels))
+    bits = " ".join(f"WHEN {level} THEN {1 << min(position, 62)}" for position, level in enumerate(wanted.levels))
     bit = f"CAST(CASE level {bits} ELSE 0 END AS BIGINT)" if bits else "CAST(0 AS BIGINT)"
     table = values.table.sql(DIALECT, identify=True)
     return f"SELECT code, GREATEST({need}, {wanted.l or 0}) AS need, {bit} AS bit FROM {table}"
@@ -243,7 +243,7 @@ def _asked_of_values(values: ValueTable) -> str:
 
 def _frequency_bounds(wanted: Sensitive) -> list[tuple[str, str]]:
     """The bounds on a column's frequencies: the value table's column that they speak of, and the bound as SQL."""
-    own = {place: v.alpha for place, v in enumerate(wanted.values.values(), start=1) if v.alpha is not None}
+    own = {ordinal: v.alpha for ordinal, v in enumerate(wanted.values.values(), start=1) if v.alpha is not None}
     found = []
     if own or wanted.alpha is not None:
         found.append(("code", _case("v.named", own, wanted.alpha)))

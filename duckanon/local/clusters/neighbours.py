@@ -53,7 +53,7 @@ class Neighbours:
         clusters = self.clusters
         wished = _PAIRS_IN_ORDER // (2 * len(self._orders) * clusters.count("clusters"))
         width = min(max(wished, _WIDTHS[0]), _WIDTHS[1])
-        for place, order in enumerate(self._orders):
+        for position, order in enumerate(self._orders):
             rank = f"ROW_NUMBER() OVER (ORDER BY {', '.join(order)}, id)"
             clusters.make("line", f"SELECT id, {seekers} AS seeks, {rank} AS rank FROM {clusters.name('clusters')} a")
             line = clusters.name("line")
@@ -62,8 +62,10 @@ class Neighbours:
                 f"CROSS JOIN range(1, {width + 1}) o (step) JOIN {line} b ON b.rank = a.rank + o.step"
             )
             both = "SELECT a, b FROM beside WHERE forth UNION ALL SELECT b, a FROM beside WHERE back"
-            clusters.make(f"beside_{place}", f"WITH beside AS ({beside}) {both}")
-        found = " UNION ALL ".join(f"FROM {clusters.name(f'beside_{place}')}" for place in range(len(self._orders)))
+            clusters.make(f"beside_{position}", f"WITH beside AS ({beside}) {both}")
+        found = " UNION ALL ".join(
+            f"FROM {clusters.name(f'beside_{position}')}" for position in range(len(self._orders))
+        )
         clusters.make("pairs", f"SELECT DISTINCT a, b FROM ({found})")
 
 

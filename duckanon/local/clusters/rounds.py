@@ -55,9 +55,9 @@ class Rounds:
     def _search_all(self, standing: Standing, fitting: str) -> int:
         """No partner among the nearest: look at all there are, some clusters at a time."""
         batch = max(1, ALL_PAIRS // (4 * standing.clusters))
-        places = f"SELECT id FROM {self.clusters.name('clusters')} WHERE failing ORDER BY id"
+        failing = f"SELECT id FROM {self.clusters.name('clusters')} WHERE failing ORDER BY id"
         for start in range(0, standing.failing, batch):
-            seekers = f"a.id IN ({places} LIMIT {batch} OFFSET {start})"
+            seekers = f"a.id IN ({failing} LIMIT {batch} OFFSET {start})"
             self.neighbours.find(seekers, fitting, standing.clusters, 0)
             self._keep_compatible()
             if merged := self.merge_nearest():

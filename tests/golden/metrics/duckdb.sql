@@ -166,7 +166,7 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v"
-), "placed" AS (
+), "ranked" AS (
   SELECT
     "g0",
     "g1",
@@ -176,13 +176,13 @@ WITH "renamed" AS (
     ROW_NUMBER() OVER (
       PARTITION BY "g0", "g1", "g2"
       ORDER BY CASE WHEN "v" IS NULL THEN 1 ELSE 0 END, "y" DESC
-    ) AS "place"
+    ) AS "rank_"
   FROM "counts"
 ), "rests" AS (
   SELECT
     MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) AS "top",
-    SUM(CASE WHEN NOT "v" IS NULL AND "place" >= 2 THEN "y" END) AS "rest"
-  FROM "placed"
+    SUM(CASE WHEN NOT "v" IS NULL AND "rank_" >= 2 THEN "y" END) AS "rest"
+  FROM "ranked"
   GROUP BY
     "g0",
     "g1",
@@ -502,7 +502,7 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v"
-), "placed" AS (
+), "ranked" AS (
   SELECT
     "g0",
     "g1",
@@ -512,13 +512,13 @@ WITH "renamed" AS (
     ROW_NUMBER() OVER (
       PARTITION BY "g0", "g1", "g2"
       ORDER BY CASE WHEN "v" IS NULL THEN 1 ELSE 0 END, "y" DESC
-    ) AS "place"
+    ) AS "rank_"
   FROM "counts"
 ), "rests" AS (
   SELECT
     MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) AS "top",
-    SUM(CASE WHEN NOT "v" IS NULL AND "place" >= 2 THEN "y" END) AS "rest"
-  FROM "placed"
+    SUM(CASE WHEN NOT "v" IS NULL AND "rank_" >= 2 THEN "y" END) AS "rest"
+  FROM "ranked"
   GROUP BY
     "g0",
     "g1",

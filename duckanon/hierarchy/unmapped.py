@@ -15,7 +15,7 @@ from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
 
 @dataclass(frozen=True)
-class Drift:
+class Unmapped:
     """Values of a quasi-identifier that its hierarchy does not know, and the rows that have them."""
 
     column: str
@@ -28,21 +28,21 @@ class Drift:
         return f"quasi_identifiers.{self.column}: the hierarchy does not know {values} ({rows})"
 
 
-def find_drift(scheme: Scheme, domain: exp.Table, engine: Engine) -> Drift | None:
+def find_unmapped(scheme: Scheme, domain: exp.Table, engine: Engine) -> Unmapped | None:
     """What the hierarchy does not know of `domain` (value, n)."""
     unknown = scheme.unknown(VALUE)
     if unknown is None:
         return None
     found = exp.select("COUNT(*)", "CAST(COALESCE(SUM(n), 0) AS BIGINT)").from_(domain).where(_strange(unknown))
     ((values, rows),) = engine.fetch(found)
-    return Drift(scheme.column.name, values, rows) if values else None
+    return Unmapped(scheme.column.name, values, rows) if values else None
 
 
-def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine) -> Fault:
-    """The drift as an error that shows, of a listed hierarchy, what it lacks."""
+def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, engine: Engine) -> Fault:
+    """What is unmapped as an error that shows, of a listed hierarchy, what it lacks."""
     remedies = 'set privacy.unmapped = "suppress" or "top"'
     if scheme.kind is not None:
-        many = f"{drift.values} value{'s' if drift.values > 1 else ''}"
+        many = f"{unmapped.values} value{'s' if unmapped.values > 1 else ''}"
         what = f"{many} cannot be placed: not a {scheme.kind.takes}"
         written = (
             'say how a CSV file writes dates (source.csv.dateformat = "%d/%m/%Y"), ' if _may_be_dates(scheme) else ""
@@ -52,7 +52,7 @@ def drift_fault(scheme: Scheme, drift: Drift, domain: exp.Table, engine: Engine)
     assert unknown is not None
     examples = exp.select(text_of(VALUE).as_("text")).from_(domain).where(_strange(unknown)).order_by("text").limit(3)
     named = examples_of(text for (text,) in engine.fetch(examples))
-    many = f"{drift.values} value{'s' if drift.values > 1 else ''} of the source ({drift.rows} rows)"
+    many = f"{unmapped.values} value{'s' if unmapped.values > 1 else ''} of the source ({unmapped.rows} rows)"
     remedy = f"add them to the hierarchy, clean the source, or {remedies}"
     return Fault(scheme.where, Message.of(f"does not map {many}, such as ", named), remedy)
 
@@ -61,18 +61,18 @@ def _may_be_dates(scheme: Scheme) -> bool:
     return isinstance(scheme.kind, (DatesKind, IntervalsKind)) and scheme.kind.from_text
 
 
-def without_unknown(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
-    """The counted source without the rows that have a value which some hierarchy does not know."""
+def without_unknown(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
+    """The tuples without those that have a value which some hierarchy does not know."""
     strange = [_strange(u, q) for s in schemes if (u := s.unknown(q := column(f"q{s.index}"))) is not None]
-    query = exp.select("*").from_(counted).where(exp.not_(exp.paren(any_of(strange))))
+    query = exp.select("*").from_(tuples).where(exp.not_(exp.paren(any_of(strange))))
     return scratch.table("known", query, "the source, without the rows that a hierarchy does not know")
 
 
-def with_tops(counted: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
-    """The counted source as text, with the top in place of every value which the hierarchy does not know."""
+def with_tops(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
+    """The tuples as text, with the top in place of every value which the hierarchy does not know."""
     shown = {f"q{s.index}": shown_as_top(s.unknown(q := column(f"q{s.index}")), q, s.top, text_of(q)) for s in schemes}
-    names = [c.name for c in scratch.engine.columns(counted) if c.name != "n"]
-    replaced = exp.select(*(shown.get(name, column(name)).as_(name) for name in names), "n").from_(counted)
+    names = [c.name for c in scratch.engine.columns(tuples) if c.name != "n"]
+    replaced = exp.select(*(shown.get(name, column(name)).as_(name) for name in names), "n").from_(tuples)
     query = exp.select(*map(column, names), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(replaced.subquery("shown"))
     query = query.group_by(*map(column, names))
     return scratch.table("known", query, "the source, with the top for what a hierarchy does not know")

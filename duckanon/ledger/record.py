@@ -18,7 +18,7 @@ from duckanon.engine import Engine, Relation
 from duckanon.errors import DuckanonError, EngineError, Message, ReleaseError, discreet, said_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import level_rule
-from duckanon.ledger import FileLedger, Ledger, Place, database_of, open_ledger
+from duckanon.ledger import FileLedger, Ledger, ReleaseAddress, database_of, open_ledger
 from duckanon.ledger.following import Following
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
@@ -29,7 +29,7 @@ from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
 
-class Book:
+class RunRecord:
     """Knows what the run is made from and what was released before, and writes down how it ends. A dry run leaves no
     trace."""
 
@@ -37,7 +37,7 @@ class Book:
         self.policy, self.dry_run = policy, dry_run
         self.started, self.started_at = time.perf_counter(), _now()
         self.policy_hash = policy_hash(policy)
-        self.place = Place.of(policy, database_of(engine))
+        self.address = ReleaseAddress.of(policy, database_of(engine))
         self.ledger: Ledger = open_ledger(policy, engine)
         self.fingerprints: Fingerprints | None = None
         self.release_fingerprint: str | None = None
@@ -57,7 +57,7 @@ class Book:
     @cached_property
     def last(self) -> Entry | None:
         """The last release in this place."""
-        return self.ledger.last(self.policy, self.place)
+        return self.ledger.last(self.policy, self.address)
 
     @cached_property
     def last_anywhere(self) -> Entry | None:
@@ -174,7 +174,7 @@ class Book:
 
     def _entry(self, outcome: str, result: Result | None, message: str | None) -> Entry:
         return replace(
-            _entry(self.policy, self.place, outcome, message, self.seconds),
+            _entry(self.policy, self.address, outcome, message, self.seconds),
             **(_figures(result) if result else {}),
             **(_hashes(self.fingerprints) if self.fingerprints else {}),
             started_at=self.started_at,
@@ -199,8 +199,8 @@ def noted_if_it_cannot_start(policy: Policy, database: Path | None, dry_run: boo
     except BaseException as error:
         if policy.ledger is not None and policy.ledger.exists() and not dry_run:
             with suppress(DuckanonError, OSError):
-                place = Place.of(policy, database)
-                FileLedger(policy.ledger).ended(_entry(policy, place, *_outcome_of(error), 0.0), ())
+                address = ReleaseAddress.of(policy, database)
+                FileLedger(policy.ledger).ended(_entry(policy, address, *_outcome_of(error), 0.0), ())
         raise
 
 
@@ -208,16 +208,16 @@ def _outcome_of(error: BaseException) -> tuple[str, str | None]:
     return ("interrupted", None) if isinstance(error, KeyboardInterrupt) else ("error", said_of(error))
 
 
-def _entry(policy: Policy, place: Place, outcome: str, message: str | None, seconds: float) -> Entry:
+def _entry(policy: Policy, address: ReleaseAddress, outcome: str, message: str | None, seconds: float) -> Entry:
     """What is known of every run."""
     return Entry(
         id=str(uuid.uuid4()),
         finished_at=_now(),
         policy=policy.name,
         outcome=outcome,
-        warehouse=place.warehouse,
-        target_kind=place.kind,
-        target_place=place.to,
+        warehouse=address.warehouse,
+        target_kind=address.kind,
+        target_place=address.to,
         method=policy.search.method,
         seconds=seconds,
         policy_hash=policy_hash(policy),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckanon.local.climb.ground import Ground
+from duckanon.local.climb.tuples import TupleTable
 from duckanon.search.lattice import Node
 
 _SEEDS = 4096
@@ -11,35 +11,35 @@ _FEWEST = 24
 _NEIGHBOURS = 40  # groups of neighbours that a tuple looks at
 
 
-class Scout:
+class NodeFinder:
     """Every tuple asked looks at all that is left, nearest first, and names the cheapest node with enough rows."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.indexes = [h.index for h in ground.hierarchies]
+    def __init__(self, tuples: TupleTable) -> None:
+        self.tuples = tuples
+        self.indexes = [h.index for h in tuples.hierarchies]
 
     def ask(self, left: int, wanted: int, turn: int) -> list[tuple[Node, int]]:
         """Nodes, the cheapest first, each with how many tuples named it."""
-        ground = self.ground
+        tuples = self.tuples
         seeds = min(_SEEDS, max(_FEWEST, _PAIRS // max(1, left)))
-        chosen = f"SELECT * FROM {ground.name('left_over')} ORDER BY hash(id + {turn}), id LIMIT {seeds}"
-        ground.make("seeds", chosen)
-        ground.make("near", self._near(wanted))
-        rows = ground.engine.fetch(self._named(wanted), f"nodes for {left} tuples")
-        return [(ground.node_of(int(number)), int(votes)) for number, votes in rows]
+        chosen = f"SELECT * FROM {tuples.name('left_over')} ORDER BY hash(id + {turn}), id LIMIT {seeds}"
+        tuples.make("seeds", chosen)
+        tuples.make("near", self._near(wanted))
+        rows = tuples.engine.fetch(self._named(wanted), f"nodes for {left} tuples")
+        return [(tuples.node_of(int(number)), int(votes)) for number, votes in rows]
 
     def _near(self, wanted: int) -> str:
         """For every seed, the groups of tuples that it meets at the same node, nearest first: levels, w rows, cost; and
         the levels u{i} at which it meets all of them so far."""
-        ground, levels = self.ground, [f"l{index}" for index in self.indexes]
-        meeting = ground.number_by(ground.meeting_level(h) for h in ground.hierarchies)
+        tuples, levels = self.tuples, [f"l{index}" for index in self.indexes]
+        meeting = tuples.number_by(tuples.meeting_level(h) for h in tuples.hierarchies)
         met = (
             f"SELECT a.id AS seed, {meeting} AS node, SUM(b.n) AS w "
-            f"FROM {ground.name('seeds')} a, {ground.name('left_over')} b GROUP BY ALL"
+            f"FROM {tuples.name('seeds')} a, {tuples.name('left_over')} b GROUP BY ALL"
         )
         priced = (
-            f"SELECT m.*, {ground.cost_at('m', 's')} AS cost "
-            f"FROM (SELECT *, {ground.levels_of('node')} FROM ({met})) m JOIN {ground.name('seeds')} s ON s.id = m.seed"
+            f"SELECT m.*, {tuples.cost_at('m', 's')} AS cost "
+            f"FROM (SELECT *, {tuples.levels_of('node')} FROM ({met})) m JOIN {tuples.name('seeds')} s ON s.id = m.seed"
         )
         order = "PARTITION BY seed ORDER BY cost, node"
         counted = (
@@ -51,7 +51,7 @@ class Scout:
 
     def _named(self, wanted: int) -> str:
         """The cheapest node for each seed: one at which it meets a group, or all of the nearest, with enough rows."""
-        near = self.ground.name("near")
+        near = self.tuples.name("near")
         plain = ", ".join(f"l{index}" for index in self.indexes)
         joint = ", ".join(f"u{index} AS l{index}" for index in self.indexes)
         options = f"SELECT seed, {plain} FROM {near} UNION SELECT seed, {joint} FROM {near}"
@@ -59,11 +59,11 @@ class Scout:
         sized = (
             f"SELECT o.*, SUM(n.w) AS w FROM ({options}) o JOIN {near} n ON n.seed = o.seed AND {within} GROUP BY ALL"
         )
-        number = self.ground.number_by(f"o.l{index}" for index in self.indexes)
+        number = self.tuples.number_by(f"o.l{index}" for index in self.indexes)
         priced = (
-            f"SELECT o.seed, {number} AS node, {self.ground.cost_at('o', 's')} AS cost, "
+            f"SELECT o.seed, {number} AS node, {self.tuples.cost_at('o', 's')} AS cost, "
             f"CASE WHEN o.w >= {wanted} THEN 0 ELSE 1 END AS short, o.w FROM ({sized}) o "
-            f"JOIN {self.ground.name('seeds')} s ON s.id = o.seed"
+            f"JOIN {self.tuples.name('seeds')} s ON s.id = o.seed"
         )
         # Where nobody has enough company, the most that was found is the way up.
         best = (

@@ -48,7 +48,7 @@ class Packing:
         return " + ".join(parts) or "CAST(0 AS BIGINT)"
 
     def cells(self, nodes: list[Node]) -> str:
-        """The cells of a class that cost something and are not at the top, as a list, by the place of its node."""
+        """The cells of a class that cost something and are not at the top, as a list, by the position of its node."""
         lists = [
             [
                 f"{self._offset(hierarchy, level)} + {self._unpacked(hierarchy)}"
@@ -57,7 +57,7 @@ class Packing:
             ]
             for node in nodes
         ]
-        cases = " ".join(f"WHEN {place} THEN [{', '.join(cells)}]" for place, cells in enumerate(lists) if cells)
+        cases = " ".join(f"WHEN {position} THEN [{', '.join(cells)}]" for position, cells in enumerate(lists) if cells)
         return f"CASE node {cases} ELSE CAST([] AS BIGINT[]) END" if cases else "CAST([] AS BIGINT[])"
 
     def _unpacked(self, hierarchy: Hierarchy) -> str:

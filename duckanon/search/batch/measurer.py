@@ -8,20 +8,20 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.models.classes import judged_classes
+from duckanon.search.batch.aggregates import Aggregate, Aggregates
+from duckanon.search.batch.packing import Packing
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
-from duckanon.search.survey.aggregates import Aggregate, Aggregates
-from duckanon.search.survey.packing import Packing
 
 
 @dataclass(frozen=True)
-class Surveyed:
+class NodeCounts:
     """What a search knows of a measured node."""
 
     node: Node
     classes: int
     smallest: int  # rows, or people, of the smallest class
-    counted: int  # rows, or people, of all classes
+    members: int  # rows, or people, of all classes
     failing_classes: int
     failing_rows: int
     squares: float  # Σ x² over the classes that do not fail
@@ -31,7 +31,7 @@ class Surveyed:
         return self.failing_rows <= budget and self.failing_classes < self.classes
 
 
-class Survey:
+class BatchMeasurer:
     """Counts the classes of nodes. The statement is built once; a node only chooses other columns of an aggregate.
 
     A row of an aggregate is repeated for every node of the statement, with the number of the node and the codes of its
@@ -46,20 +46,20 @@ class Survey:
         self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
         self._classes = self._written()
         self._prices: exp.Table | None = None
-        size = measurer.counted.size
+        size = measurer.unit.size
         self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
 
-    def measure(self, nodes: list[Node]) -> list[Surveyed]:
+    def measure(self, nodes: list[Node]) -> list[NodeCounts]:
         """Measure nodes: those that share an aggregate in one statement."""
-        found: dict[Node, Surveyed] = {}
+        found: dict[Node, NodeCounts] = {}
         for group, base in self._aggregates.groups(nodes):
             query = f"SELECT node, {self._figures} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
-            for place, classes, smallest, counted, failing_classes, failing, squares in self.census.engine.fetch(
-                query, f"survey of {len(group)} nodes"
+            for position, classes, smallest, members, failing_classes, failing, squares in self.census.engine.fetch(
+                query, f"counts of {len(group)} nodes"
             ):
-                sizes = int(smallest), int(counted)
-                node = group[place]
-                found[node] = Surveyed(node, classes, *sizes, failing_classes, int(failing), squares)
+                sizes = int(smallest), int(members)
+                node = group[position]
+                found[node] = NodeCounts(node, classes, *sizes, failing_classes, int(failing), squares)
                 self._aggregates.learn(node, classes)
         return [found[node] for node in nodes]
 
@@ -72,25 +72,25 @@ class Survey:
         each = self._aggregates.most * (_ALONE if self.measurer.table_rules else 1)
         return max(_FEWEST, looks // each)
 
-    def holds(self, surveyed: Surveyed) -> bool:
+    def holds(self, counts: NodeCounts) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
         budget = self.measurer.problem.budget
-        if not surveyed.within(budget):
+        if not counts.within(budget):
             return False
-        return not self.measurer.table_rules or self.measurer.measure(surveyed.node).holds(budget)
+        return not self.measurer.table_rules or self.measurer.measure(counts.node).holds(budget)
 
-    def failing_costs(self, surveyed: list[Surveyed]) -> list[float]:
+    def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
         """Per node the importance-weighted NCP of all cells of its failing rows."""
-        costs = {found.node: found.failing_rows * self._at_top(found.node) for found in surveyed}
-        asked = [found.node for found in surveyed if found.failing_rows]
+        costs = {found.node: found.failing_rows * self._at_top(found.node) for found in counts}
+        asked = [found.node for found in counts if found.failing_rows]
         for group, base in self._aggregates.groups(asked) if asked else ():
             query = f"""SELECT node, SUM(x * cost) FROM (
                 SELECT node, x, UNNEST({self.packing.cells(group)}) AS cell
                 FROM ({self._classes_of(group, base)}) AS classes WHERE failing
             ) AS cells JOIN {_name(self._priced())} AS prices USING (cell) GROUP BY node"""
-            for place, cost in self.census.engine.fetch(query, f"the cost of what fails at {len(group)} nodes"):
-                costs[group[place]] += cost
-        return [costs[found.node] for found in surveyed]
+            for position, cost in self.census.engine.fetch(query, f"the cost of what fails at {len(group)} nodes"):
+                costs[group[position]] += cost
+        return [costs[found.node] for found in counts]
 
     def _at_top(self, node: Node) -> float:
         """The cost of the cells of a row that are generalized to the top."""
@@ -107,16 +107,16 @@ class Survey:
     def _written(self) -> str:
         """The classes of `cells`: their node and keys, the size x, and whether each is failing."""
         keys, judged = ["node", *self.packing.names], self.measurer.judged
-        k, counted = self.measurer.policy.k, self.measurer.counted
-        classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, counted=counted)
+        k, unit = self.measurer.policy.k, self.measurer.unit
+        classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, unit=unit)
         return classes.sql(self.census.engine.dialect, identify=True).removeprefix("WITH ")
 
     def _classes_of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""
-        places = ", ".join(str(place) for place in range(len(nodes)))
+        positions = ", ".join(str(position) for position in range(len(nodes)))
         values = "".join(f'"s{index}", ' for index in self._sensitive)
-        values += "".join(f"{name}, " for name in self.measurer.counted.columns)
-        cells = f"SELECT UNNEST([{places}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
+        values += "".join(f"{name}, " for name in self.measurer.unit.columns)
+        cells = f"SELECT UNNEST([{positions}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._classes}'
 
 

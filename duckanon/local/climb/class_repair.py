@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.local.climb.ground import Ground
+from duckanon.local.climb.tuples import TupleTable
 from duckanon.search.lattice import Node
 
 PAIRS = 2_000_000  # movers times classes that one statement may compare
@@ -11,63 +11,63 @@ _FEWEST = 64  # movers that are compared at a time however many classes there ar
 _CHOICES = 8  # classes that a failing one may try to join at a time
 
 
-class Settlement:
+class ClassRepair:
     """Tables: placed (id, l0, …), and what is counted of it: members (id, l0, …, n, the key, cost of a row) and classes
     (class: its first tuple, the key, x, loss, tuples, nth, failing, and per column its level l{i}, the cost v{i} there
     and its first tuple's labels and costs)."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.budget = ground.measurer.problem.budget  # what is left of it
-        self.levels = [f"l{h.index}" for h in ground.hierarchies]
-        self.keys = tuple(ground.words)
+    def __init__(self, tuples: TupleTable) -> None:
+        self.tuples = tuples
+        self.budget = tuples.measurer.problem.budget  # what is left of it
+        self.levels = [f"l{h.index}" for h in tuples.hierarchies]
+        self.keys = tuple(tuples.words)
 
     def take_in(self, thing: str) -> None:
         """Tuples that no node took stand as they are; what fails of them is to be mended."""
         raw = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
-        self.ground.add("placed", f"SELECT id, {raw} FROM {self.ground.name(thing)}")
+        self.tuples.add("placed", f"SELECT id, {raw} FROM {self.tuples.name(thing)}")
 
     def start_again(self, node: Node) -> bool:
         """All tuples at one node, without its failing classes; whether the rules hold then."""
-        self.budget = self.ground.measurer.problem.budget
+        self.budget = self.tuples.measurer.problem.budget
         levels = ", ".join(f"CAST({level} AS SMALLINT) AS l{index}" for index, level in enumerate(node))
-        self.ground.make("placed", f"SELECT id, {levels} FROM {self.ground.name('tuples')}")
+        self.tuples.make("placed", f"SELECT id, {levels} FROM {self.tuples.name('tuples')}")
         self.refresh()
-        self._suppress(f"SELECT class FROM {self.ground.name('classes')} WHERE failing")
+        self._suppress(f"SELECT class FROM {self.tuples.name('classes')} WHERE failing")
         classes, failing = self.refresh()
         return classes > 0 and failing == 0 and self.budget >= 0
 
     def refresh(self) -> tuple[int, int]:
         """Count the classes anew; says how many there are and how many fail."""
-        ground = self.ground
+        tuples = self.tuples
         self.make_members("placed", "members")
         keys = ", ".join(self.keys)
         highest = ", ".join(f"MAX({level}) AS {level}" for level in self.levels)
         counted = (
             f"SELECT {keys}, MIN(id) AS class, CAST(SUM(n) AS BIGINT) AS x, CAST(SUM(n * cost) AS BIGINT) AS loss, "
             f"COUNT(*) AS tuples, ROW_NUMBER() OVER (ORDER BY MIN(id)) - 1 AS nth, {highest} "
-            f"FROM {ground.name('members')} GROUP BY {keys}"
+            f"FROM {tuples.name('members')} GROUP BY {keys}"
         )
-        verdicts = f"SELECT {keys}, failing FROM {ground.judged(ground.name('members'), self.keys)}"
-        costs = ", ".join(f"{ground.cost_by(h, f'c.l{h.index}', 't.')} AS v{h.index}" for h in ground.hierarchies)
-        labels = ", ".join(f"t.{name}" for h in ground.hierarchies for name in _known(h))
-        ground.make(
+        verdicts = f"SELECT {keys}, failing FROM {tuples.judged(tuples.name('members'), self.keys)}"
+        costs = ", ".join(f"{tuples.cost_by(h, f'c.l{h.index}', 't.')} AS v{h.index}" for h in tuples.hierarchies)
+        labels = ", ".join(f"t.{name}" for h in tuples.hierarchies for name in _known(h))
+        tuples.make(
             "classes",
             f"SELECT c.*, v.failing, {costs}, {labels} FROM ({counted}) c JOIN ({verdicts}) v USING ({keys}) "
-            f"JOIN {ground.name('tuples')} t ON t.id = c.class",
+            f"JOIN {tuples.name('tuples')} t ON t.id = c.class",
             "the classes so far",
         )
-        ((count, failing),) = ground.engine.fetch(
-            f"SELECT COUNT(*), COUNT(CASE WHEN failing THEN 1 END) FROM {ground.name('classes')}"
+        ((count, failing),) = tuples.engine.fetch(
+            f"SELECT COUNT(*), COUNT(CASE WHEN failing THEN 1 END) FROM {tuples.name('classes')}"
         )
         return int(count), int(failing)
 
     def make_members(self, placed: str, members: str) -> None:
-        ground = self.ground
-        ground.make(
+        tuples = self.tuples
+        tuples.make(
             members,
-            f"SELECT p.*, t.n, {ground.key_at('p', 't')}, {ground.cost_at('p', 't')} AS cost "
-            f"FROM {ground.name(placed)} p JOIN {ground.name('tuples')} t ON t.id = p.id",
+            f"SELECT p.*, t.n, {tuples.key_at('p', 't')}, {tuples.cost_at('p', 't')} AS cost "
+            f"FROM {tuples.name(placed)} p JOIN {tuples.name('tuples')} t ON t.id = p.id",
         )
 
     # -- what fails ------------------------------------------------------------------------------------
@@ -94,12 +94,12 @@ class Settlement:
         if classes < 2:
             return False
         self.find_homes(self._movers(leaking), others, classes, 1)
-        self.ground.make("homes", f"FROM {self.ground.name('choices')}")
+        self.tuples.make("homes", f"FROM {self.tuples.name('choices')}")
         return self._merge() > 0
 
     def _movers(self, condition: str) -> str:
         return (
-            f"SELECT *, class AS mover, class AS home FROM {self.ground.name('classes')} WHERE {condition} "
+            f"SELECT *, class AS mover, class AS home FROM {self.tuples.name('classes')} WHERE {condition} "
             "ORDER BY x, class"
         )
 
@@ -107,57 +107,57 @@ class Settlement:
         """Suppress what costs less that way, or holds nowhere, as far as the budget goes; says how many rows."""
         if not self.budget:
             return 0
-        homes, whole = self.ground.name("homes"), self.ground.whole_cost
+        homes, whole = self.tuples.name("homes"), self.tuples.whole_cost
         order = "ORDER BY fails DESC, price // x DESC, a"
         so_far = f"SELECT *, SUM(x) OVER ({order}) AS so_far FROM {homes} WHERE fails OR price > x * {whole}"
         return self._suppress(f"SELECT a FROM ({so_far}) WHERE so_far <= {self.budget}")
 
     def _suppress(self, classes: str) -> int:
-        ground = self.ground
+        tuples = self.tuples
         keys = ", ".join(self.keys)
-        gone = f"SELECT {keys} FROM {ground.name('classes')} WHERE class IN ({classes})"
-        ground.make("gone", f"SELECT id, n FROM {ground.name('members')} SEMI JOIN ({gone}) USING ({keys})")
-        rows = ground.count("gone", "SUM(n)")
+        gone = f"SELECT {keys} FROM {tuples.name('classes')} WHERE class IN ({classes})"
+        tuples.make("gone", f"SELECT id, n FROM {tuples.name('members')} SEMI JOIN ({gone}) USING ({keys})")
+        rows = tuples.count("gone", "SUM(n)")
         if rows:
             self.budget -= rows
-            ground.make("placed", f"FROM {ground.name('placed')} ANTI JOIN {ground.name('gone')} USING (id)")
+            tuples.make("placed", f"FROM {tuples.name('placed')} ANTI JOIN {tuples.name('gone')} USING (id)")
         return rows
 
     # -- who is near -----------------------------------------------------------------------------------
 
     def find_homes(self, movers: str, others: str, classes: int, most: int, turn: int = 0) -> None:
         """Makes choices (a, x, b, price): the classes b that each mover a joins for the least price."""
-        ground = self.ground
+        tuples = self.tuples
         room = max(_FEWEST, PAIRS // classes)
-        ground.make("movers", f"{movers} LIMIT {room} OFFSET {turn * room}")
-        joint = ground.joint_cost()
+        tuples.make("movers", f"{movers} LIMIT {room} OFFSET {turn * room}")
+        joint = tuples.joint_cost()
         # Price and class in one number: the cheapest is found fastest, and no two are alike.
         price = f"GREATEST(0, LEAST((a.x + b.x) * CAST({joint} AS BIGINT) - a.loss - b.loss, {(1 << 62) // classes}))"
         priced = (
             f"SELECT a.mover AS a, a.x, {price} * {classes} + b.nth AS packed "
-            f"FROM {ground.name('movers')} a JOIN {ground.name('classes')} b ON b.class <> a.home AND ({others})"
+            f"FROM {tuples.name('movers')} a JOIN {tuples.name('classes')} b ON b.class <> a.home AND ({others})"
         )
-        priced = ground.in_halves(priced, "a.mover")
+        priced = tuples.in_halves(priced, "a.mover")
         least = "MIN(packed)" if most == 1 else f"UNNEST(MIN(packed, {most}))"
-        ground.make(
+        tuples.make(
             "choices",
             f"SELECT m.a, m.x, c.class AS b, m.packed // {classes} AS price, m.packed "
             f"FROM (SELECT a, x, {least} AS packed FROM ({priced}) GROUP BY a, x) m "
-            f"JOIN {ground.name('classes')} c ON c.nth = m.packed % {classes}",
+            f"JOIN {tuples.name('classes')} c ON c.nth = m.packed % {classes}",
         )
 
     def _choose_homes(self) -> None:
         """Makes homes (a, x, b, price, fails): the nearest class with which a failing one holds, else the nearest."""
-        ground, keys = self.ground, ", ".join(self.keys)
-        choices, classed = ground.name("choices"), ground.name("classed")
-        ground.make(
+        tuples, keys = self.tuples, ", ".join(self.keys)
+        choices, classed = tuples.name("choices"), tuples.name("classed")
+        tuples.make(
             "classed",
-            f"SELECT m.id, m.n, c.class FROM {ground.name('members')} m JOIN {ground.name('classes')} c USING ({keys})",
+            f"SELECT m.id, m.n, c.class FROM {tuples.name('members')} m JOIN {tuples.name('classes')} c USING ({keys})",
         )
         sides = (f"SELECT p.a, p.b, m.id, m.n FROM {choices} p JOIN {classed} m ON m.class = p.{side}" for side in "ab")
-        ground.make("unions", " UNION ALL ".join(sides))
-        verdicts = f"SELECT a, b, failing AS fails FROM {ground.judged(ground.name('unions'), ('a', 'b'))}"
-        ground.make(
+        tuples.make("unions", " UNION ALL ".join(sides))
+        verdicts = f"SELECT a, b, failing AS fails FROM {tuples.judged(tuples.name('unions'), ('a', 'b'))}"
+        tuples.make(
             "homes",
             f"FROM {choices} JOIN ({verdicts}) USING (a, b) "
             "QUALIFY ROW_NUMBER() OVER (PARTITION BY a ORDER BY fails, packed) = 1",
@@ -165,8 +165,8 @@ class Settlement:
 
     def _merge(self) -> int:
         """Merge movers with their homes, where the home does not itself move elsewhere."""
-        ground = self.ground
-        homes, classes = ground.name("homes"), ground.name("classes")
+        tuples = self.tuples
+        homes, classes = tuples.name("homes"), tuples.name("classes")
         chosen = (
             f"SELECT h.a, h.b FROM {homes} h LEFT JOIN {homes} o ON o.a = h.b "
             "WHERE o.a IS NULL OR (o.b = h.a AND h.a > h.b)"
@@ -175,30 +175,30 @@ class Settlement:
         nearest = f"SELECT a, b FROM {homes} WHERE NOT EXISTS ({chosen}) ORDER BY packed, a LIMIT 1"
         chosen = f"{chosen} UNION ALL ({nearest})"
         levels = (
-            f"SELECT h.a, h.b, {ground.joint_levels()} FROM ({chosen}) h "
+            f"SELECT h.a, h.b, {tuples.joint_levels()} FROM ({chosen}) h "
             f"JOIN {classes} a ON a.class = h.a JOIN {classes} b ON b.class = h.b"
         )
         highest = ", ".join(f"MAX({level}) OVER (PARTITION BY b) AS {level}" for level in self.levels)
-        ground.make("joined", f"SELECT a, b, {highest} FROM ({levels})")
+        tuples.make("joined", f"SELECT a, b, {highest} FROM ({levels})")
         names = ", ".join(self.levels)
-        joined = ground.name("joined")
-        ground.make("raises", f"SELECT a AS class, {names} FROM {joined} UNION SELECT b, {names} FROM {joined}")
+        joined = tuples.name("joined")
+        tuples.make("raises", f"SELECT a AS class, {names} FROM {joined} UNION SELECT b, {names} FROM {joined}")
         self.apply("placed")
-        return ground.count("joined")
+        return tuples.count("joined")
 
     def apply(self, placed: str, moves: bool = False) -> None:
         """Makes placed anew: the classes of the table raises have risen, the tuples of the table moves have moved."""
-        ground, keys = self.ground, ", ".join(self.keys)
+        tuples, keys = self.tuples, ", ".join(self.keys)
         risen = {level: f"GREATEST(m.{level}, COALESCE(r.{level}, 0))" for level in self.levels}
         query = (
-            f"FROM {ground.name('members')} m "
-            f"JOIN (SELECT {keys}, class FROM {ground.name('classes')}) c USING ({keys}) "
-            f"LEFT JOIN {ground.name('raises')} r ON r.class = c.class"
+            f"FROM {tuples.name('members')} m "
+            f"JOIN (SELECT {keys}, class FROM {tuples.name('classes')}) c USING ({keys}) "
+            f"LEFT JOIN {tuples.name('raises')} r ON r.class = c.class"
         )
         if moves:
             risen = {level: f"COALESCE(w.{level}, {now})" for level, now in risen.items()}
-            query += f" LEFT JOIN {ground.name('moves')} w ON w.id = m.id"
-        ground.make(placed, f"SELECT m.id, {', '.join(f'{now} AS {level}' for level, now in risen.items())} {query}")
+            query += f" LEFT JOIN {tuples.name('moves')} w ON w.id = m.id"
+        tuples.make(placed, f"SELECT m.id, {', '.join(f'{now} AS {level}' for level, now in risen.items())} {query}")
 
 
 def _known(h: Hierarchy) -> list[str]:

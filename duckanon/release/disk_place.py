@@ -19,7 +19,7 @@ from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingFile, Policy
 
 
-class Place:
+class DiskPlace:
     """A path, and hidden ones beside it for what is not finished. Those are ours as long as we hold their locks, which
     the kernel lets go of however a process ends, on whatever machine of this volume: what nobody holds is left over."""
 

@@ -24,7 +24,7 @@ UNIT = 1_000_000
 _WORD = 62  # bits of a key that fit into one number
 
 
-class Ground(Tables):
+class TupleTable(Tables):
     """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
 
     def __init__(self, measurer: Measurer) -> None:
@@ -32,7 +32,7 @@ class Ground(Tables):
         super().__init__(self.census.scratch, "climb")
         self.hierarchies = self.census.hierarchies
         self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
-        self.places = _places(self.lattice.heights)
+        self.strides = _strides_of(self.lattice.heights)
         self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
         self._verdicts: dict[tuple[str, ...], str] = {}
         self.values = sorted({part.index for part in measurer.judged} | set(measurer.table_rules))
@@ -113,7 +113,7 @@ class Ground(Tables):
 
     def _pack(self) -> None:
         """Labels of several columns share one number, as far as they fit."""
-        self._places: list[tuple[int, int]] = []  # word and shift of each column
+        self._shifts: list[tuple[int, int]] = []  # word and shift of each column
         word = used = 0
         for h in self.hierarchies:
             labels = [f"MAX(g{h.index}_{level})" for level in range(h.height)]
@@ -121,21 +121,21 @@ class Ground(Tables):
             bits = greatest.bit_length()
             if used + bits > _WORD:
                 word, used = word + 1, 0
-            self._places.append((word, used))
+            self._shifts.append((word, used))
             used += bits
         self.words = [f"k{number}" for number in range(word + 1)]
 
-    def key_at(self, place: str, of: str) -> str:
-        """The key k0, k1, … of a tuple at the levels of a place; both are aliases of tables."""
+    def key_at(self, levels: str, of: str) -> str:
+        """The key k0, k1, … of a tuple at the levels of a row; both are aliases of tables."""
         terms: list[list[str]] = [[] for _ in self.words]
-        for (word, shift), h in zip(self._places, self.hierarchies, strict=True):
-            label = self.label_by(h, f"{place}.l{h.index}", f"{of}.")
+        for (word, shift), h in zip(self._shifts, self.hierarchies, strict=True):
+            label = self.label_by(h, f"{levels}.l{h.index}", f"{of}.")
             terms[word].append(f"CAST({label} AS BIGINT) * {1 << shift}" if shift else f"CAST({label} AS BIGINT)")
         return ", ".join(f"{' + '.join(parts)} AS {word}" for word, parts in zip(self.words, terms, strict=True))
 
-    def cost_at(self, place: str, of: str) -> str:
+    def cost_at(self, levels: str, of: str) -> str:
         """What a row of such a tuple costs there."""
-        return " + ".join(self.cost_by(h, f"{place}.l{h.index}", f"{of}.") for h in self.hierarchies)
+        return " + ".join(self.cost_by(h, f"{levels}.l{h.index}", f"{of}.") for h in self.hierarchies)
 
     def label(self, hierarchy: Hierarchy, level: int, alias: str = "") -> str:
         return f"{alias}g{hierarchy.index}_{level}" if level < hierarchy.height else str(self.tops[hierarchy.index])
@@ -147,19 +147,21 @@ class Ground(Tables):
 
     def levels_of(self, number: str) -> str:
         """The levels l0, … of a node by its number."""
-        pairs = zip(self.hierarchies, self.places, strict=True)
-        return ", ".join(f"CAST({number} // {place} % {h.height + 1} AS SMALLINT) AS l{h.index}" for h, place in pairs)
+        pairs = zip(self.hierarchies, self.strides, strict=True)
+        return ", ".join(
+            f"CAST({number} // {stride} % {h.height + 1} AS SMALLINT) AS l{h.index}" for h, stride in pairs
+        )
 
     def number_by(self, levels: Iterable[str]) -> str:
         """The number of the node with these levels, one expression per column."""
-        digits = zip(levels, self.places, strict=True)
-        return " + ".join(f"CAST({level} AS {self.number}) * {place}" for level, place in digits)
+        digits = zip(levels, self.strides, strict=True)
+        return " + ".join(f"CAST({level} AS {self.number}) * {stride}" for level, stride in digits)
 
     def number_of(self, node: Node) -> int:
-        return sum(level * place for level, place in zip(node, self.places, strict=True))
+        return sum(level * stride for level, stride in zip(node, self.strides, strict=True))
 
     def node_of(self, number: int) -> Node:
-        return tuple(number // place % (h + 1) for h, place in zip(self.lattice.heights, self.places, strict=True))
+        return tuple(number // stride % (h + 1) for h, stride in zip(self.lattice.heights, self.strides, strict=True))
 
     def label_by(self, hierarchy: Hierarchy, level: str, alias: str = "") -> str:
         """The label at a level that a column tells."""
@@ -220,10 +222,10 @@ class Ground(Tables):
         return self._verdicts[keys]
 
 
-def _places(heights: tuple[int, ...]) -> list[int]:
+def _strides_of(heights: tuple[int, ...]) -> list[int]:
     """A node is a number, its levels the digits: what one step up in each column adds to it."""
-    places, place = [], 1
+    strides, stride = [], 1
     for height in heights:
-        places.append(place)
-        place *= height + 1
-    return places
+        strides.append(stride)
+        stride *= height + 1
+    return strides
