@@ -78,7 +78,7 @@ def run(
 ) -> Result:
     """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection.
 
-    Another run to the same place is waited for, at most `wait` seconds.
+    Another run to the same place is waited for, at most `wait` seconds. How the run goes stands in the log `duckanon`.
     """
     from contextlib import ExitStack
 
@@ -86,14 +86,23 @@ def run(
     from duckanon.ledger import ReleaseAddress, database_of
     from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import run
+    from duckanon.watch import Logged
 
     wanted = _policy(policy)
-    with _engine(db) as engine, ExitStack() as held:
+    with Logged(wanted.name) as watch, _engine(db) as engine, ExitStack() as held:
         database = database_of(engine)
         address = ReleaseAddress.of(wanted, database)
         with noted_if_it_cannot_start(wanted, database, dry_run):
             held.enter_context(one_at_a_time(None if dry_run else address.key, wait))
-        return run(wanted, engine, replace=replace, dry_run=dry_run, if_changed=if_changed, incremental=incremental)
+        return run(
+            wanted,
+            engine,
+            replace=replace,
+            dry_run=dry_run,
+            if_changed=if_changed,
+            incremental=incremental,
+            watch=watch,
+        )
 
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:

@@ -130,3 +130,8 @@ def said_of(error: BaseException) -> str:
     # A path may name a partition, and so a value of its own.
     reason = error.strerror if isinstance(error, OSError) else None
     return reason or f"unexpected {type(error).__name__}"
+
+
+def outcome_of(error: BaseException) -> tuple[str, str | None]:
+    """How a log or ledger calls the end of a run that an error has ended, and what it may keep of that."""
+    return ("interrupted", None) if isinstance(error, KeyboardInterrupt) else ("error", said_of(error))

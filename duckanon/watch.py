@@ -1,8 +1,14 @@
-"""How a run is followed: by nobody, unless somebody is given to it."""
+"""How a run is followed: in the log of the program that embeds it, unless somebody else is given to it."""
 
 from __future__ import annotations
 
+import logging
 from typing import Any
+
+from duckanon.errors import outcome_of
+
+_LOGGER = logging.getLogger("duckanon")
+_LOGGER.addHandler(logging.NullHandler())  # who does not ask for the log hears nothing
 
 
 class Watch:
@@ -11,7 +17,7 @@ class Watch:
     def __enter__(self) -> Watch:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         pass
 
     def say(self, message: str) -> None:
@@ -19,3 +25,22 @@ class Watch:
 
     def step(self, step: str, **facts: Any) -> None:
         pass
+
+
+class Logged(Watch):
+    """Every step as a record of the logger `duckanon`: in words, and with its facts for handlers that keep them apart
+    (`record.policy`, `record.step`, `record.facts`). Like every log of ours it holds no value of a row."""
+
+    def __init__(self, policy: str) -> None:
+        self.policy = policy
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            outcome, message = outcome_of(error)
+            self.step("failed", outcome=outcome, message=message)
+
+    def step(self, step: str, **facts: Any) -> None:
+        level = logging.ERROR if step == "failed" else logging.WARNING if facts.get("warnings") else logging.INFO
+        told = ", ".join(f"{name} {fact}" for name, fact in facts.items())
+        apart = {"policy": self.policy, "step": step, "facts": facts}
+        _LOGGER.log(level, "%s: %s%s", self.policy, step, f": {told}" if told else "", extra=apart)

@@ -17,7 +17,7 @@ class Terminal(Watch):
     def __init__(self) -> None:
         self.shown = sys.stderr.isatty()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self.shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 

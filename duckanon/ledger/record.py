@@ -15,7 +15,7 @@ from typing import Any
 
 from duckanon.census.counting import Census
 from duckanon.engine import Engine, Relation
-from duckanon.errors import DuckanonError, EngineError, Message, ReleaseError, discreet, said_of
+from duckanon.errors import DuckanonError, EngineError, Message, ReleaseError, discreet, outcome_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import level_rule
 from duckanon.ledger import FileLedger, Ledger, ReleaseAddress, database_of, open_ledger
@@ -163,7 +163,7 @@ class RunRecord:
 
     def broken(self, error: BaseException) -> None:
         """The run did not come to its end."""
-        outcome, message = _outcome_of(error)
+        outcome, message = outcome_of(error)
         self._end(self._entry(outcome, None, message), None)
 
     def _end(self, entry: Entry, result: Result | None) -> None:
@@ -200,12 +200,8 @@ def noted_if_it_cannot_start(policy: Policy, database: Path | None, dry_run: boo
         if policy.ledger is not None and policy.ledger.exists() and not dry_run:
             with suppress(DuckanonError, OSError):
                 address = ReleaseAddress.of(policy, database)
-                FileLedger(policy.ledger).ended(_entry(policy, address, *_outcome_of(error), 0.0), ())
+                FileLedger(policy.ledger).ended(_entry(policy, address, *outcome_of(error), 0.0), ())
         raise
-
-
-def _outcome_of(error: BaseException) -> tuple[str, str | None]:
-    return ("interrupted", None) if isinstance(error, KeyboardInterrupt) else ("error", said_of(error))
 
 
 def _entry(policy: Policy, address: ReleaseAddress, outcome: str, message: str | None, seconds: float) -> Entry:
