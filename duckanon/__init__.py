@@ -26,8 +26,11 @@ if TYPE_CHECKING:
         DuckanonError,
         EngineError,
         HierarchyError,
+        InfeasibleError,
         PolicyError,
         ReleaseError,
+        SourceError,
+        UsageError,
     )
     from duckanon.models import Finding
     from duckanon.policy import Policy
@@ -41,10 +44,13 @@ __all__ = [
     "EngineError",
     "Finding",
     "HierarchyError",
+    "InfeasibleError",
     "Policy",
     "PolicyError",
     "ReleaseError",
     "Result",
+    "SourceError",
+    "UsageError",
     "__version__",
     "check",
     "connect",

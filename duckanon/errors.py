@@ -97,8 +97,17 @@ class FaultsError(DuckanonError):
         return Message.joined("\n  ", [f"{len(self.faults)} faults", *(fault.message for fault in self.faults)])
 
 
+class UsageError(FaultsError):
+    """A command or function was called with words that mean nothing there."""
+
+
 class PolicyError(FaultsError):
     """The policy file asks for something that is not possible or not there."""
+
+
+class SourceError(PolicyError):
+    """The source is not what the policy takes it for: not there, without rows, with columns that have no role or cannot
+    be compared."""
 
 
 class HierarchyError(FaultsError):
@@ -119,6 +128,17 @@ class EngineError(DuckanonError):
 
 class BusyError(DuckanonError):
     """Another run holds what this one needs."""
+
+
+class InfeasibleError(DuckanonError):
+    """There is no release, or what was checked does not hold. `result` says all that is known of it.
+
+    A run does not raise it: that is an answer, not a mistake. Who wants it raised asks the result (`or_raise`).
+    """
+
+    def __init__(self, message: str, result: object) -> None:
+        self.result = result
+        super().__init__(message)
 
 
 def said_of(error: BaseException) -> str:

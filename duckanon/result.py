@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
+from duckanon.errors import InfeasibleError, Message
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.models import Finding
 from duckanon.recoding.explain import GENERALIZED
@@ -45,6 +46,14 @@ class Result:
     @property
     def good(self) -> bool:
         return self.status in ("released", "unchanged", "holds")
+
+    def or_raise(self) -> Result:
+        """The result itself if it is good; else an InfeasibleError that says why."""
+        if self.good:
+            return self
+        broken = [f"{f.constraint.name} {f.measured}" for f in self.constraints if not f.holds]
+        why = self.reasons or [f"does not hold: {', '.join(broken)}"]
+        raise InfeasibleError(Message.joined("; ", [f"{self.name}: {self.status}", *why]), self)
 
     def as_json(self) -> dict[str, Any]:
         document: dict[str, Any] = {

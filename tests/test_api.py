@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 import duckanon
+from duckanon.cli.words import main
 from tests.conftest import PEOPLE, ROOT, Folder
 
 
@@ -104,6 +105,7 @@ LOOK = """
 import signal
 before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 import duckanon
+from duckanon.cli.words import main
 duckanon.Policy, duckanon.connect()
 assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 """
@@ -146,3 +148,28 @@ def test_the_command_that_is_stopped_while_loading_leaves_quietly(
 def test_the_command_is_what_the_package_installs() -> None:
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert scripts == {"duckanon": "duckanon.__main__:main"}
+
+
+def test_who_wants_an_error_where_nothing_holds_gets_one(people: Folder) -> None:
+    policy = people.policy(PEOPLE.replace("l = 2", "l = 90"))
+    with duckanon.connect(people.database) as db:
+        assert duckanon.run(people.policy(PEOPLE, "good.toml"), db, dry_run=True).or_raise().good
+        with pytest.raises(
+            duckanon.InfeasibleError, match=r"people: infeasible; .*l: 90 is above the 5 distinct"
+        ) as why:
+            duckanon.run(policy, db, dry_run=True).or_raise()
+        assert isinstance(why.value.result, duckanon.Result)
+        with pytest.raises(duckanon.InfeasibleError, match="people: violated; does not hold: k 1"):
+            duckanon.check(people.policy(PEOPLE, "good.toml"), db).or_raise()
+
+
+def test_debug_shows_the_statement_that_the_database_refused(people: Folder, capfd: pytest.CaptureFixture[str]) -> None:
+    policy = people.policy(
+        PEOPLE.replace(
+            'table = "people"', "query = \"SELECT * REPLACE (CAST(zip || 'x' AS INTEGER) AS zip) FROM people\""
+        )
+    )
+    assert main(["run", str(policy)]) == 2
+    assert "SELECT" not in capfd.readouterr().err
+    assert main(["run", str(policy), "--debug"]) == 2
+    assert "the statement was: SELECT COUNT(*)" in capfd.readouterr().err

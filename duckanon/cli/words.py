@@ -16,7 +16,7 @@ from duckanon.cli import commands
 from duckanon.cli.commands import WRONG
 from duckanon.cli.interrupts import INTERRUPTED, started
 from duckanon.cli.log import JsonLog
-from duckanon.errors import DuckanonError, said_of
+from duckanon.errors import DuckanonError, EngineError, said_of
 from duckanon.version import VERSION
 
 
@@ -44,6 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _failed(options: argparse.Namespace, error: BaseException, message: str, code: int) -> int:
     if options.debug:
         traceback.print_exc()
+        if isinstance(error, EngineError) and error.sql is not None:
+            print(f"duckanon: the statement was: {error.sql}", file=sys.stderr)
     if getattr(options, "log", None):
         outcome, said = ("error", said_of(error)) if code == WRONG else ("interrupted", message)
         (options.watch or JsonLog(None)).step("failed", outcome=outcome, message=said)
@@ -198,7 +200,7 @@ def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], wh
         epilog=f"Example:  {example}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--debug", action="store_true", help="show where an error comes from")
+    parser.add_argument("--debug", action="store_true", help="show where an error comes from, and its SQL")
     parser.set_defaults(command=command)
     return parser
 
