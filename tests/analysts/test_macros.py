@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import metrics_reference as reference
-
-MACROS = Path(__file__).parents[1] / "sql" / "macros.sql"
+from tests.support import metrics_reference as reference
+from tests.support.needs import duckdb_shell
+from tests.support.paths import MACROS
 
 CONTRACT = {
     "classes": ("tbl", "qi"),
@@ -989,12 +987,11 @@ def test_macros_can_be_stored_in_views_and_files(tmp_path: Path) -> None:
         assert connection.execute("FROM duckanon.t_closeness('t', ['a'], 's')").fetchall() == [(close(0.1),)]
 
 
+@pytest.mark.duckdb_cli
 def test_command_line_shell() -> None:
     """The real DuckDB shell reads the file and gives the same figures."""
-    beside = shutil.which("duckdb", path=str(Path(sys.executable).parent))
-    shell = beside or shutil.which("duckdb")
-    if shell is None:
-        pytest.skip("the duckdb command is not installed")
+    shell = duckdb_shell()
+    assert shell is not None
     setup = "SELECT i % 3 AS a, i % 2 AS b, 'v' || (i * i) % 7 AS s, i % 5 AS v FROM range(60) AS r (i)"
     arguments = {"utility": "'t', 't', ['a', 'b']", "distinction": "'t', ['a', 'b', 's']"}
     calls = []

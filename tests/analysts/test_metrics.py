@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import duckdb
 import pytest
 import sqlglot
 
 import duckanon as package
-from tests.conftest import ADULT, ROOT, Command, Folder
+from tests.support.adult import ADULT
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.needs import duckdb_shell
+from tests.support.paths import ROOT
+from tests.support.people import PEOPLE
 
 QUESTION = ["--qi", "age", "--qi", "zip", "--sensitive", "disease"]
 
@@ -90,8 +92,6 @@ def test_install_elsewhere(folder: Folder, duckanon: Command) -> None:
 
 
 def test_an_installed_database_is_anonymized_as_any_other(people: Folder, duckanon: Command) -> None:
-    from tests.conftest import PEOPLE
-
     duckanon("install", people.database)
     assert duckanon("run", people.policy(PEOPLE)).code == 0
 
@@ -113,10 +113,10 @@ def test_plain_selects_for_other_warehouses(people: Folder, duckanon: Command) -
     assert duckanon("sql", "policy.toml", "--metrics", "people", *QUESTION).code == 2
 
 
+@pytest.mark.duckdb_cli
 def test_the_real_command_line_of_duckdb(people: Folder) -> None:
-    binary = shutil.which("duckdb", path=str(Path(sys.executable).parent)) or shutil.which("duckdb")
-    if binary is None:
-        pytest.skip("the duckdb command line is not installed")
+    binary = duckdb_shell()
+    assert binary is not None
     asked = "SELECT row_count FROM duckanon.k_anonymity('people', ['age']);"
     script = f".read {ROOT / 'sql' / 'macros.sql'}\n.mode csv\n{asked}\n"
     with duckdb.connect(str(people.database)) as connection:
@@ -128,7 +128,7 @@ def test_the_real_command_line_of_duckdb(people: Folder) -> None:
     assert ended.stdout.split()[-1] == "200"
 
 
-@pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
+@pytest.mark.adult
 @pytest.mark.parametrize(
     ("qi", "sensitive", "k", "alpha", "distinct_l", "truncated", "t"),
     [

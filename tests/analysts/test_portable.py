@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
-import pwd
 import random
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +20,9 @@ from hypothesis import strategies as st
 from duckanon.analysts.portable import DIALECTS, Metric, metric_queries, metrics_script
 from duckanon.errors import PolicyError
 from duckanon.query.names import quoted
-from tests import metrics_reference as reference
-from tests.conftest import ROOT
+from tests.support import metrics_reference as reference
+from tests.support.paths import ROOT
+from tests.support.postgres import Server
 
 GOLDEN = Path(__file__).parent / "golden" / "metrics"
 FIXTURES = ROOT / "fixtures"
@@ -296,71 +292,6 @@ def test_the_papers_figures(warehouse: duckdb.DuckDBPyConnection) -> None:
 
 
 # -- PostgreSQL ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Server:
-    """A PostgreSQL of our own, asked through psql."""
-
-    psql: str
-    socket: Path
-
-    def ask(self, statements: Sequence[str], metrics: Sequence[Metric]) -> list[list[Row]]:
-        """Everything in one session and one transaction that is not kept."""
-        between = "\n\\echo ----\n"
-        queries = [metric.query.sql("postgres", identify=True) + ";" for metric in metrics]
-        script = "".join(f"{statement};\n" for statement in ["BEGIN", *statements]) + between.join(queries)
-        told = subprocess.run(
-            [self.psql, "-X", "-q", "--csv", "-P", "null=NULL", "-v", "ON_ERROR_STOP=1",
-             "-h", str(self.socket), "-U", "duckanon", "-d", "postgres"],
-            input=script, capture_output=True, text=True, encoding="utf-8", check=False,
-        )  # fmt: skip
-        assert told.returncode == 0, told.stderr
-        return [list(csv.DictReader(part.splitlines())) for part in told.stdout.split("----\n")]
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Server]:
-    """A server in a temporary folder, on a unix socket only, by a user that is not root; skipped where none starts."""
-    found = [
-        *map(Path, filter(None, [shutil.which("pg_ctl")])),
-        *sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")),
-    ]
-    psql = shutil.which("psql")
-    if not found or psql is None:
-        pytest.skip("PostgreSQL is not installed")
-    programs = found[-1].parent
-    with tempfile.TemporaryDirectory(prefix="duckanon") as name:
-        folder = Path(name)
-        user = unprivileged(folder)
-
-        def run(program: str, *arguments: str) -> None:
-            command = [str(programs / program), "-D", str(folder / "data"), *arguments]
-            subprocess.run(command, check=True, cwd=folder, timeout=60, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, **user)  # fmt: skip
-
-        try:
-            run("initdb", "-U", "duckanon", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-            options = f"-k {folder} -c listen_addresses= -c fsync=off"
-            run("pg_ctl", "start", "-w", "-l", str(folder / "log"), "-o", options)
-        except (subprocess.SubprocessError, OSError) as refused:
-            pytest.skip(f"PostgreSQL does not start: {refused}")
-        try:
-            yield Server(psql, folder)
-        finally:
-            run("pg_ctl", "stop", "-w", "-m", "immediate")
-
-
-def unprivileged(folder: Path) -> dict[str, Any]:
-    """Who runs the server: PostgreSQL refuses root."""
-    if os.geteuid() != 0:
-        return {}
-    users = {entry.pw_name: entry for entry in pwd.getpwall()}
-    user = users.get("postgres") or users.get("nobody")
-    if user is None:
-        pytest.skip("only root is there to run PostgreSQL")
-    os.chown(folder, user.pw_uid, user.pw_gid)
-    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 def random_rows(names: Names, size: int) -> list[Person]:

@@ -14,13 +14,13 @@ import pytest
 
 import duckanon as api
 from duckanon.query.names import quoted
-from tests.conftest import PEOPLE, Command, Folder
-from tests.test_local import METHODS
-from tests.test_local import policy as local_policy
-from tests.test_names import HOSTILE, hostile
-from tests.test_portable import Server, postgres
-
-__all__ = ["hostile", "postgres"]
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.hostile import HOSTILE
+from tests.support.local_people import METHODS
+from tests.support.local_people import policy as local_policy
+from tests.support.people import PEOPLE
+from tests.support.postgres import Server
 
 ROWS, VIEW = "-- the released rows, from the census\n", "-- the view over the source, guarding itself\n"
 Row = tuple[Any, ...]

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 KEY = "0123456789abcdef-not-for-production"
 

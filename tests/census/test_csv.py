@@ -10,7 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.conftest import Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.paths import MACROS
 
 POLICY = """
 name = "p"
@@ -469,7 +471,7 @@ def test_metrics_of_a_csv_file(folder: Folder, duckanon: Command) -> None:
         connection.execute(
             "CREATE TABLE m AS SELECT * FROM (VALUES ('01', 1), ('01', 2), ('1', 9), ('1', 10)) v (q, s)"
         )
-        connection.execute((Path(__file__).parents[1] / "sql" / "macros.sql").read_text())
+        connection.execute(MACROS.read_text(encoding="utf-8"))
         ((t,),) = connection.execute("SELECT t FROM duckanon.t_closeness('m', ['q'], 's')").fetchall()
     assert told.json["privacy"]["sensitive"]["s"]["t"] == pytest.approx(t)
 

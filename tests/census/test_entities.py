@@ -16,7 +16,7 @@ import pytest
 import duckanon
 from duckanon import Policy
 from duckanon.errors import PolicyError, ReleaseError
-from tests.test_macros import MACROS
+from tests.support.paths import MACROS
 
 POLICY = """
 name = "visits"

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from pathlib import Path
 
 import duckdb
 import pytest
 
 from duckanon import EngineError, Policy
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.paths import ROOT
+from tests.support.people import PEOPLE
 
 KEY = "0123456789abcdef-not-for-production"
 POLICY = PEOPLE.replace(
@@ -292,7 +294,7 @@ def test_a_pseudonym_column_must_be_there(patients: Folder, duckanon: Command) -
 
 def test_the_recipe_of_the_documentation() -> None:
     """The Python of docs/pseudonyms.md gives what a run gives."""
-    text = (Path(__file__).parents[1] / "docs" / "pseudonyms.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "pseudonyms.md").read_text(encoding="utf-8")
     recipe = text.split("```python\n")[1].split("```")[0]
     known: dict[str, object] = {}
     exec(recipe, known)

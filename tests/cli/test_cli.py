@@ -8,7 +8,10 @@ import sys
 
 import pytest
 
-from tests.conftest import PEOPLE, ROOT, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.paths import ROOT
+from tests.support.people import PEOPLE
 
 COMMANDS = ["demo", "run", "check", "sql", "hierarchy", "metrics", "install", "history"]
 

@@ -29,16 +29,14 @@ from duckanon.engine.lock import lock_path, locked, one_at_a_time
 from duckanon.errors import BusyError
 from duckanon.ledger import ReleaseAddress
 from duckanon.policy import Policy
-from tests.conftest import PEOPLE, ROOT, Command, Folder
-from tests.test_ledger import EXPORT, NAMED, outcomes
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.ledgers import lock_of, outcomes
+from tests.support.paths import ROOT
+from tests.support.people import EXPORT, NAMED, PEOPLE
 
 EXAMPLES, GUIDE = ROOT / "integrations" / "exports", ROOT / "docs" / "exports.md"
 PARQUET = EXPORT.replace('kind = "csv"', 'kind = "parquet"').replace("people.csv", "people.parquet")
-
-
-def lock_of(policy: Path, folder: Folder) -> Path:
-    wanted = Policy.load(policy)
-    return lock_path(("run", *(ReleaseAddress.of(wanted, folder.database).key or ())))
 
 
 def lines(text: str) -> list[dict[str, Any]]:

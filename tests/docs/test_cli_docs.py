@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from duckanon.cli.words import parser
-from tests.conftest import ROOT, Command
+from tests.support.command import Command
+from tests.support.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

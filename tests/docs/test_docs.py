@@ -14,7 +14,7 @@ import pytest
 import duckanon
 from duckanon import Policy, resources
 from duckanon.cli.demo import demo
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 ANALYSTS = ROOT / "docs" / "analysts.md"
 _EXAMPLE = re.compile(r"```sql\n(?P<sql>.*?)\n```\n(?P<table>\n(?:\|[^\n]*\n)+)?", re.S)

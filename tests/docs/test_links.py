@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
-from tests.test_rooms import ROOMS
+from tests.support.paths import ROOT
+from tests.support.rooms import ROOMS
 
 PAGES = sorted(
     path
@@ -57,7 +57,7 @@ def test_every_page_can_be_found_from_the_readme(page: Path) -> None:
 def test_the_test_for_contributors_is_one_of_ours() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```python\n(.*?)```", text, re.S)
-    assert any(example in path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
+    assert any(example in path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
 
 
 # -- the architecture -----------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from duckanon.policy.load import LOSSES, METHODS
 from duckanon.policy.reader import Section
 from duckanon.policy.release import COMPRESSIONS, KINDS
 from duckanon.policy.source import ENCODINGS
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")
 SCHEMA = json.loads((ROOT / "docs" / "policy.schema.json").read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ import pytest
 import duckanon
 from duckanon.cli.demo import demo
 from duckanon.result import Result
-from tests.conftest import ROOT
+from tests.support.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 

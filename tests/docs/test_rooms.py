@@ -7,24 +7,10 @@ from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[1] / "duckanon"
-# Each may use those before it, never those after.
-ROOMS = (
-    *(
-        "errors",
-        "version",
-        "resources",
-        "query",
-        "policy",
-        "engine",
-        "hierarchy",
-        "census",
-        "models",
-        "search",
-        "local",
-    ),
-    *("recoding", "release", "result", "audit", "ledger", "watch", "outcome", "run", "analysts", "cli", "__main__"),
-)
+from tests.support.paths import ROOT
+from tests.support.rooms import ROOMS
+
+PACKAGE = ROOT / "duckanon"
 CLIENTS = ("duckdb",)
 
 

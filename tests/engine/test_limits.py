@@ -18,7 +18,9 @@ from duckanon import connect
 from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.models.registry import class_rules
 from duckanon.policy import Sensitive, ValueThresholds
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 
 def test_limits_are_set(people: Folder, duckanon: Command) -> None:

@@ -29,7 +29,9 @@ from duckanon.search.batch import BatchMeasurer
 from duckanon.search.measure import Measurer
 from duckanon.search.objective import objective
 from duckanon.search.problem import Problem
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 TREE = {city: ("north" if city < "c" else "south", "*") for city in "abcdef"}
 CITIES = ["a", "a", "b", "c", "d", "d", None, "Atlantis", "Ys"]

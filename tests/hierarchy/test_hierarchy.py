@@ -9,7 +9,9 @@ import pytest
 
 import duckanon
 from duckanon import HierarchyError, Policy, resources
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 
 def labels(values: str, kind: str, hierarchy: str, level: int, folder: Path = Path(".")) -> dict[object, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import sys
 from collections import Counter
@@ -53,7 +52,6 @@ to = "shown"
 """
 
 # DuckDB takes most of a minute for a mapping table of so many levels.
-many = pytest.mark.skipif("PROPERTY_EXAMPLES" not in os.environ, reason="takes minutes: set PROPERTY_EXAMPLES")
 
 Row = tuple[int, int]
 Node = tuple[int, int]
@@ -132,7 +130,7 @@ def test_every_cell_has_a_number_of_its_own() -> None:
     assert len(numbers) == 2 * 299 * 6
 
 
-@many
+@pytest.mark.many
 def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     policy, scratch = Policy.parse(TOML.format(method="optimal"), folder), Scratch(DuckDB.wrap(people))
     survey = BatchMeasurer(Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch))))
@@ -144,7 +142,7 @@ def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) 
         assert lost == pytest.approx(cost(node)), node
 
 
-@many
+@pytest.mark.many
 def test_optimal(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     nodes = itertools.product(range(301), range(4))
     least = min(cost(node) for node in nodes if len(failing(node)) <= BUDGET)
@@ -153,7 +151,7 @@ def test_optimal(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     assert cost((result.levels["a"], result.levels["b"])) == pytest.approx(least)
 
 
-@many
+@pytest.mark.many
 def test_greedy(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     """wang eq. 9, step by step; ties go to the lower importance, which is that of the first column."""
     node = (0, 0)
@@ -169,7 +167,7 @@ def test_greedy(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
     assert result.levels == {"a": node[0], "b": node[1]}
 
 
-@many
+@pytest.mark.many
 def test_climb(tmp_path: Path, people: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a level above 127, which a signed byte cannot hold, wherever a class may be."""
     monkeypatch.setattr(sys.modules[__name__], "HEIGHTS", (132, 3))

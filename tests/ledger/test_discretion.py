@@ -14,8 +14,10 @@ import pytest
 
 from duckanon.engine.client_errors import without_partitions
 from duckanon.errors import DuckanonError, Fault, Message, PolicyError, Value, discreet, examples_of, said_of
-from tests.conftest import Command, Folder
-from tests.test_ledger import EXPORT, NAMED, rows_of
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.ledgers import rows_of
+from tests.support.people import EXPORT, NAMED
 
 PARTITIONED = (
     EXPORT.replace('kind = "csv"', 'kind = "parquet"\npartition_by = ["city"]')

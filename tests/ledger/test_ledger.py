@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -14,22 +12,10 @@ import pytest
 import duckanon as api
 from duckanon import Policy
 from duckanon.release.fingerprints import policy_hash
-from tests.conftest import PEOPLE, Command, Folder
-
-EXPORT = PEOPLE.replace('kind = "table"', 'kind = "csv"').replace('"people_anonymous"', '"people.csv"')
-NAMED = '[ledger]\ndatabase = "ledger.duckdb"\n'
-
-
-def rows_of(database: Path, query: str = "FROM duckanon.releases ORDER BY recorded") -> list[dict[str, Any]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        result = connection.execute(query)
-        names = [column[0] for column in result.description or []]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-def outcomes(database: Path) -> list[str]:
-    return [row["outcome"] for row in rows_of(database)]
-
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.ledgers import outcomes, rows_of
+from tests.support.people import EXPORT, NAMED, PEOPLE
 
 # -- what is written ------------------------------------------------------------------------------
 

@@ -9,9 +9,11 @@ import pytest
 
 from duckanon import Policy
 from duckanon.policy.demands import weaker
-from tests.conftest import PEOPLE, Command, Folder
-from tests.test_ledger import NAMED, rows_of
-from tests.test_modes import policy, released
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.ledgers import rows_of
+from tests.support.people import NAMED, PEOPLE
+from tests.support.repeats import policy, released
 
 
 def refused(duckanon: Command, folder: Folder, text: str) -> list[str]:

@@ -13,8 +13,10 @@ import pytest
 
 from duckanon.cli.words import parser
 from duckanon.engine.lock import one_at_a_time
-from tests.conftest import PEOPLE, Command, Folder
-from tests.test_ledger import EXPORT, NAMED, outcomes, rows_of
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.ledgers import outcomes, rows_of
+from tests.support.people import EXPORT, NAMED, PEOPLE
 
 
 def later(database: Path, hours: float) -> None:

@@ -23,13 +23,14 @@ from duckanon.local.climb import climb
 from duckanon.policy import Policy
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
-from tests import metrics_reference as metrics
-from tests import reference as ref
-from tests.conftest import ADULT
-from tests.reference import Value
-from tests.test_adult import adult
-from tests.test_optimal import MODELS, policy
-from tests.test_properties import Case, cases, examples, warehouse
+from tests.support import metrics_reference as metrics
+from tests.support import reference as ref
+from tests.support.adult import adult
+from tests.support.case_warehouse import warehouse
+from tests.support.cases import Case, cases
+from tests.support.examples import examples
+from tests.support.reference import Value
+from tests.support.small import MODELS, policy
 
 Codes = tuple[int, ...]
 Levels = tuple[int, ...]
@@ -235,7 +236,7 @@ def test_vast_lattice_starts_at_once() -> None:
             assert len(set(placed.values())) > 1
 
 
-@pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
+@pytest.mark.adult
 @pytest.mark.parametrize(("k", "most"), [(5, 0.0309), (2, 0.0128), (10, 0.0467)])
 def test_adult_loses_little(k: int, most: float) -> None:
     """Less than the lattice walked by rising NCP, and not one row suppressed."""

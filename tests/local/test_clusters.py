@@ -28,9 +28,10 @@ from duckanon.local.losses import distortion, total_information_loss
 from duckanon.search import Seen
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
-from tests import reference
-from tests.conftest import ADULT, small_policy
-from tests.literal_han import Clustering, weighted_distance
+from tests.support import reference
+from tests.support.adult import ADULT
+from tests.support.literal_han import Clustering, weighted_distance
+from tests.support.small import small_policy
 
 Method = Callable[[Measurer, Seen], Placement | None]
 METHODS: list[Method] = [alpha_k_clustering, l_c_clustering, alpha_l_diversification]
@@ -320,7 +321,7 @@ def test_distance_of_classes_is_eq_7() -> None:
     assert literal.distance(literal.single(0), literal.single(1)) == pytest.approx(1.0)
 
 
-@pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
+@pytest.mark.adult
 def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
     names = ", ".join(f'"{name}"' for name in QI)
     sections = "".join(f'[quasi_identifiers.{n}]\nhierarchy = "adult_hierarchy_{n}.csv"\n' for n in QI)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 POLICY = PEOPLE + "[sensitive.disease.values.HIV]\nalpha = 0.9\n"
 ALIKE = {

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 
 @pytest.mark.parametrize(

@@ -4,51 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import Command, Folder
-
-HOSTILE = """
-name = "hostile"
-[source]
-table = '{table}'
-database = "warehouse.duckdb"
-[privacy]
-k = 2
-suppression = 0.2
-[quasi_identifiers.select]
-hierarchy = {{ intervals = [10, 20] }}
-[quasi_identifiers."a b"]
-hierarchy = {{ mask = [3, 2, 1, 0] }}
-[quasi_identifiers."ünï"]
-hierarchy = {{ table = 'dim "odd"; table', columns = ["from", "to where"] }}
-[sensitive."it's"]
-l = 2
-[sensitive."it's".values."O'Brien's; DROP TABLE x"]
-alpha = 0.9
-alp = 0.9
-dif = 0.9
-l = 2
-[columns]
-identifiers = ["value"]
-keep = ["n"]
-[release]
-kind = "{kind}"
-to = '{to}'
-"""
-
-
-@pytest.fixture
-def hostile(folder: Folder) -> Folder:
-    folder.sql(
-        """CREATE TABLE "dim ""odd""; table" AS SELECT * FROM (VALUES
-            ('a''a', 'x "1"'), ('b\nb', 'x "1"'), ('ç;--', 'ÿ'), ('', 'ÿ')) AS t ("from", "to where")""",
-        """CREATE TABLE "we""ird; drop" AS SELECT i AS "value", (i % 30)::INTEGER AS "select",
-            ['ab''c', 'a"bd', 'ab;e', 'ünïc'][1 + i % 4] AS "a b",
-            ['a''a', 'b\nb', 'ç;--', '', NULL][1 + i % 5] AS "ünï",
-            ['O''Brien''s; DROP TABLE x', 'line\nbreak', '"', 'ß'][1 + (i // 3) % 4] AS "it's",
-            i % 2 AS n
-        FROM range(120) AS r (i)""",
-    )
-    return folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.hostile import HOSTILE
 
 
 @pytest.mark.parametrize("table", ['we"ird; drop', '"we""ird; drop"', 'main."we""ird; drop"'])

@@ -14,7 +14,9 @@ import sqlglot
 
 import duckanon
 from duckanon import Policy
-from tests.conftest import PEOPLE, Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
 
 Connection = duckdb.DuckDBPyConnection
 CITY, REGION, DIAGNOSIS, WARD = (f"{thing} of the hidden one" for thing in ("city", "region", "HIV", "ward"))

@@ -19,24 +19,9 @@ from duckanon.engine.duckdb import DuckDB
 from duckanon.errors import EngineError
 from duckanon.query.expressions import table
 from duckanon.release import folder as folders
-from tests.conftest import PEOPLE, Command, Folder, run_on_a_full_disk
-from tests.test_release import released_to
-
-
-def partitioned(kind: str = "parquet", to: str = "out", by: str = '["sex"]', more: str = "", text: str = PEOPLE) -> str:
-    return released_to(kind, to, text) + f"partition_by = {by}\n{more}\n"
-
-
-def query(statement: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect() as connection:
-        return connection.execute(statement).fetchall()
-
-
-def rows(path: Path, kind: str = "parquet") -> list[tuple[Any, ...]]:
-    """What any reader of partitioned folders finds, sorted."""
-    reader = f"read_{kind}('{path}/**/*.{kind}', hive_partitioning = true, hive_types_autocast = false)"
-    return query(f"SELECT age, zip, sex, disease FROM {reader} ORDER BY ALL")
-
+from tests.support.command import Command, run_on_a_full_disk
+from tests.support.folder import Folder, query, rows
+from tests.support.people import PEOPLE, partitioned, released_to
 
 ODD = ["a/b", "a=b", "x y", "é", "", "%41", "..", "*", "[20, 30)", "__HIVE_DEFAULT_PARTITION__", "01", "NULL", None]
 
@@ -413,7 +398,7 @@ def test_a_kill_around_the_swap(people: Folder, duckanon: Command, moment: str) 
     assert [name for name in people.files() if name.startswith(".out")] == [".out.duckanon"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere folders change places in two steps")
+@pytest.mark.linux  # elsewhere folders change places in two steps
 def test_no_moment_is_without_a_release(people: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(folders.FolderTarget, "_replace_in_two_steps")
     policy = people.policy(partitioned())

@@ -13,7 +13,8 @@ from hypothesis import strategies as some
 from duckanon.engine import Column
 from duckanon.engine.formulas import escaped_cell, unescaped_cell
 from duckanon.query.formulas import like_a_formula
-from tests.conftest import Command, Folder
+from tests.support.command import Command
+from tests.support.folder import Folder
 
 FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "'=1", "''-x", "=", "-"]
 TEXTS = ["'quoted", "plain", "a=b", " =1", "", "'", '"=1"']

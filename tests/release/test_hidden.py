@@ -10,8 +10,9 @@ import pyarrow.parquet as parquet
 import pytest
 
 from duckanon.release import mark as marks
-from tests.conftest import Command, Folder
-from tests.test_ledger import NAMED
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import NAMED
 
 # Twelve kinds of people, and a few of the last who have values of their own in every column.
 PEOPLE = """

@@ -22,10 +22,9 @@ import pytest
 from duckanon.engine.lock import lock_path, one_at_a_time
 from duckanon.errors import BusyError
 from duckanon.release import file, permissions
-from tests.conftest import PEOPLE, Command, Folder
-from tests.test_files import partitioned, rows
-from tests.test_ledger import NAMED
-from tests.test_release import released_to
+from tests.support.command import Command
+from tests.support.folder import Folder, rows
+from tests.support.people import NAMED, PEOPLE, partitioned, released_to
 
 KINDS = {
     "parquet": released_to("parquet", "out"),
@@ -101,7 +100,7 @@ def test_a_folder_keeps_its_mode_and_what_is_new_inside_is_no_more_open(
     assert {path.name: mode(path) for path in out.iterdir()} == {"sex=F": 0o755, "sex=M": 0o750}
 
 
-@pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can give files away")
+@pytest.mark.root
 @pytest.mark.parametrize("kind", ["parquet", "folder"])
 def test_owner_and_group_stay_where_possible(people: Folder, duckanon: Command, kind: str) -> None:
     policy, out = people.policy(KINDS[kind]), people.path / "out"

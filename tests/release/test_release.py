@@ -15,11 +15,9 @@ from duckanon import Policy
 from duckanon.engine.duckdb import DuckDB
 from duckanon.release import targets
 from duckanon.release.disk_place import DiskPlace
-from tests.conftest import PEOPLE, Command, Folder
-
-
-def released_to(kind: str, to: str, text: str = PEOPLE) -> str:
-    return text.replace('kind = "table"', f'kind = "{kind}"').replace('to = "people_anonymous"', f'to = "{to}"')
+from tests.support.command import Command
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE, released_to
 
 
 def test_released_columns_are_those_with_a_public_role(people: Folder, duckanon: Command) -> None:

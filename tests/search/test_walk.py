@@ -13,9 +13,10 @@ from hypothesis import given
 import duckanon as api
 from duckanon import Policy
 from duckanon.search import methods
-from tests.conftest import Command, Folder, small_policy
-from tests.test_optimal import MODELS, ROWS, brute_force, is_usable, loaded
-from tests.test_properties import examples
+from tests.support.command import Command
+from tests.support.examples import examples
+from tests.support.folder import Folder
+from tests.support.small import MODELS, ROWS, brute_force, is_usable, loaded, small_policy
 
 PANEL = """
 name = "panel"

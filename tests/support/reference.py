@@ -1,7 +1,7 @@
 """Hierarchies, models, searches and utility in plain Python, slow and direct: what a whole run is compared with.
 
 Nothing here knows of DuckDB or of the package. A table is a list of rows, a row a mapping from column to value; a
-class is the list of the rows that share their labels. The figures of a class are those of tests/metrics_reference.py.
+class is the list of the rows that share their labels. The figures of a class are those of metrics_reference.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from itertools import product
 from typing import Any, Protocol
 
-from tests import metrics_reference as metrics
+from tests.support import metrics_reference as metrics
 
 Value = str | int | float | Decimal | date | None
 Row = Mapping[str, Value]

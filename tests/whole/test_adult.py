@@ -6,32 +6,9 @@ import duckdb
 import pytest
 
 import duckanon
-from tests.conftest import ADULT
+from tests.support.adult import QI, adult
 
-QI = ["age", "education", "marital-status", "native-country", "race", "salary-class", "sex", "workclass"]
-
-pytestmark = pytest.mark.skipif(not (ADULT / "adult.csv").exists(), reason="the Adult data set is not here")
-
-
-def adult(k: int, suppression: str, more: str = "") -> duckanon.Policy:
-    hierarchies = "".join(f'[quasi_identifiers.{name}]\nhierarchy = "adult_hierarchy_{name}.csv"\n' for name in QI)
-    return duckanon.Policy.parse(
-        f"""
-        name = "adult"
-        [source]
-        file = "adult.csv"
-        [privacy]
-        k = {k}
-        suppression = {suppression}
-        {hierarchies}
-        [sensitive.occupation]
-        [release]
-        kind = "table"
-        to = "adult_anonymous"
-        {more}
-        """,
-        ADULT,
-    )
+pytestmark = pytest.mark.adult
 
 
 @pytest.mark.parametrize(

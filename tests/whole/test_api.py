@@ -13,7 +13,9 @@ import duckdb
 import pytest
 
 import duckanon
-from tests.conftest import PEOPLE, ROOT, Folder
+from tests.support.folder import Folder
+from tests.support.paths import ROOT
+from tests.support.people import PEOPLE
 
 
 def test_a_run_on_a_file(people: Folder) -> None:

@@ -23,7 +23,11 @@ import duckdb
 import pytest
 import sqlglot
 
-from tests.conftest import ROOT, Command
+from tests.support.command import Command
+from tests.support.needs import missing
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.dbt
 
 PACKAGE = ROOT / "integrations" / "dbt"
 REQUIREMENTS = PACKAGE / "requirements.txt"
@@ -52,7 +56,7 @@ def dbt() -> Path:
         assert "ResolutionImpossible" not in told.stderr, told.stderr
         if told.returncode:
             last = [line for line in told.stderr.splitlines() if line.startswith("ERROR")][-1:]
-            pytest.skip(f"dbt cannot be installed here (offline?): {' '.join(last) or told.stderr[-300:]}")
+            missing("dbt", f"dbt cannot be installed here (offline?): {' '.join(last) or told.stderr[-300:]}")
         installed.write_text(wanted, encoding="utf-8")
     return scripts / "dbt"
 

@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Folder
-from tests.test_files import partitioned, query
-from tests.test_ledger import NAMED, outcomes
-from tests.test_operation import lock_of
-from tests.test_release import released_to
+from tests.support.folder import Folder, query
+from tests.support.ledgers import lock_of, outcomes
+from tests.support.people import NAMED, partitioned, released_to
 
 PARQUET = released_to("parquet", "published/p.parquet")
 CSV = released_to("csv", "published/p.csv")

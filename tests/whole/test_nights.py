@@ -22,9 +22,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.conftest import Folder
-from tests.test_ledger import rows_of
-from tests.test_operation import lock_of
+from tests.support.folder import Folder
+from tests.support.ledgers import lock_of, rows_of
 
 K, L, ALPHA, ALPHA_HIV, ALP, BUDGET = 5, 3, 0.6, 0.35, 0.42, 0.05
 

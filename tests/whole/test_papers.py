@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, Command
+from tests.support.command import Command
+from tests.support.paths import ROOT
 
 FIXTURES = ROOT / "fixtures"
 EXPECTED = json.loads((FIXTURES / "expected.json").read_text(encoding="utf-8"))

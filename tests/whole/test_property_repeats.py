@@ -12,23 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import duckanon
-from tests import reference as ref
-from tests.reference import Value
-from tests.test_properties import (
-    RELEASE,
-    SEEDS,
-    SIZES,
-    Case,
-    cases,
-    chance,
-    counted,
-    every_class_holds,
-    examples,
-    insert,
-    released,
-    table,
-    warehouse,
-)
+from tests.support import reference as ref
+from tests.support.case_warehouse import counted, every_class_holds, insert, released, warehouse
+from tests.support.cases import RELEASE, SEEDS, SIZES, Case, cases, chance, table
+from tests.support.examples import examples
+from tests.support.reference import Value
 
 KEY = "0123456789abcdef0123456789abcdef"
 
