@@ -2,38 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import duckdb
 import pytest
 
-from duckanon import Policy
 from duckanon.cli.words import main
-
-ROOT = Path(__file__).parents[1]
-ADULT = ROOT.parent / "shared" / "data"
-
-
-@dataclass
-class Told:
-    """What a command answered."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-Command = Callable[..., Told]
+from tests.support.command import Command, Told
+from tests.support.folder import Folder
+from tests.support.needs import NEEDS, look_for, required
+from tests.support.postgres import Server, running
 
 
 @pytest.fixture
@@ -53,55 +31,9 @@ def duckanon(capfd: pytest.CaptureFixture[str]) -> Command:
     return command
 
 
-class Folder:
-    """A folder with a warehouse in it and a policy beside it."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.database = path / "warehouse.duckdb"
-
-    def sql(self, *statements: str) -> list[tuple[Any, ...]]:
-        """Execute in the warehouse; the rows of the last statement."""
-        rows: list[tuple[Any, ...]] = []
-        with duckdb.connect(str(self.database)) as connection:
-            for statement in statements:
-                rows = connection.execute(statement).fetchall()
-        return rows
-
-    def policy(self, text: str, name: str = "policy.toml") -> Path:
-        path = self.path / name
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    def dump(self) -> list[Any]:
-        """All that the warehouse holds: relations with their comments, and their rows."""
-        relations = self.sql(
-            "SELECT schema_name, table_name, comment FROM duckdb_tables() "
-            "UNION ALL SELECT schema_name, view_name, comment FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
-        )
-        macros = self.sql("SELECT schema_name, function_name FROM duckdb_functions() WHERE NOT internal ORDER BY ALL")
-        quoted = [(f'"{s}"."' + t.replace('"', '""') + '"', comment) for s, t, comment in relations]
-        return [(name, comment, self.sql(f"FROM {name} ORDER BY ALL")) for name, comment in quoted] + [
-            ("macros", macros)
-        ]
-
-    def files(self) -> list[str]:
-        return sorted(path.name for path in self.path.iterdir())
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
-
-
-def run_on_a_full_disk(policy: Path, most: int = 100_000) -> subprocess.CompletedProcess[str]:
-    """Run a policy in a process of its own, none of whose files may grow beyond so many bytes."""
-    script = (
-        f"import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most})); "
-        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-        f"from duckanon.cli.words import main; sys.exit(main(['run', {str(policy)!r}]))"
-    )
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
 
 
 @pytest.fixture
@@ -119,50 +51,37 @@ def people(folder: Folder) -> Folder:
     return folder
 
 
-PEOPLE = """
-name = "people"
-[source]
-table = "people"
-database = "warehouse.duckdb"
-[privacy]
-k = 3
-suppression = 0.1
-[quasi_identifiers.age]
-hierarchy = { intervals = [5, 10, 20] }
-[quasi_identifiers.zip]
-hierarchy = { mask = [4, 3, 0] }
-[quasi_identifiers.sex]
-[sensitive.disease]
-l = 2
-[columns]
-identifiers = ["name"]
-[release]
-kind = "table"
-to = "people_anonymous"
-"""
-
-
-def small_policy(model: str, k: int, suppression: str, more: str) -> Policy:
-    """A policy over a table t (a, b, c, s); `more` is said of c, then in sections of its own, `model` of s."""
-    return Policy.parse(
-        f"""
-        name = "p"
-        [source]
-        table = "t"
-        [privacy]
-        k = {k}
-        suppression = {suppression}
-        [quasi_identifiers.a]
-        hierarchy = {{ intervals = [2, 4] }}
-        importance = 0.7
-        [quasi_identifiers.b]
-        hierarchy = {{ mask = [1, 0] }}
-        [quasi_identifiers.c]
-        {more}
-        [release]
-        kind = "table"
-        to = "o"
-        [sensitive.s]
-        {model}
-        """
+@pytest.fixture
+def hostile(folder: Folder) -> Folder:
+    folder.sql(
+        """CREATE TABLE "dim ""odd""; table" AS SELECT * FROM (VALUES
+            ('a''a', 'x "1"'), ('b\nb', 'x "1"'), ('ç;--', 'ÿ'), ('', 'ÿ')) AS t ("from", "to where")""",
+        """CREATE TABLE "we""ird; drop" AS SELECT i AS "value", (i % 30)::INTEGER AS "select",
+            ['ab''c', 'a"bd', 'ab;e', 'ünïc'][1 + i % 4] AS "a b",
+            ['a''a', 'b\nb', 'ç;--', '', NULL][1 + i % 5] AS "ünï",
+            ['O''Brien''s; DROP TABLE x', 'line\nbreak', '"', 'ß'][1 + (i // 3) % 4] AS "it's",
+            i % 2 AS n
+        FROM range(120) AS r (i)""",
     )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A server for all tests that need one; skipped where none starts."""
+    with running() as server:
+        yield server
+
+
+# -- what a test may need -------------------------------------------------------------------------
+
+
+def pytest_configure() -> None:
+    required()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test whose marker names what is not here is skipped, or fails where that is required."""
+    for name in NEEDS:
+        if item.get_closest_marker(name):
+            look_for(name)

@@ -1,0 +1,154 @@
+"""The optimal search finds what brute force over the whole lattice finds, and says how."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import duckanon
+from duckanon import Policy
+from duckanon.census.counting import take_census
+from duckanon.census.source import bind_source
+from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.scratch import Scratch
+from duckanon.search.batch import BatchMeasurer, aggregates
+from duckanon.search.lattice import Lattice, nowhere_above
+from duckanon.search.measure import Measurer
+from duckanon.search.problem import Problem
+from tests.support.adult import QI, adult
+from tests.support.command import Command
+from tests.support.examples import examples
+from tests.support.folder import Folder
+from tests.support.people import PEOPLE
+from tests.support.small import MODELS, ROWS, brute_force, is_usable, loaded, policy
+
+LOSSES = ["ncp", "precision", "discernibility"]
+BUDGETS = ["0", "0.3"]
+# Every objective and budget with k alone; every other model with one of each in turn.
+CASES = [("", loss, budget) for loss in LOSSES for budget in BUDGETS]
+CASES += [(model, LOSSES[place % 3], BUDGETS[place % 2]) for place, model in enumerate(MODELS[1:])]
+
+
+@pytest.mark.parametrize(("model", "loss", "budget"), CASES)
+@examples(2)
+@given(rows=ROWS.filter(is_usable), k=st.sampled_from([2, 3]))
+def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tuple[Any, ...]], k: int) -> None:
+    wanted = policy(model, k, budget, loss)
+    with loaded(rows) as connection:
+        _, expected = brute_force(wanted, connection)
+        result = duckanon.run(wanted, connection)
+    if not expected:
+        assert result.status == "infeasible"
+        return
+    assert result.status == "released"
+    assert result.levels is not None
+    assert tuple(result.levels.values()) == expected[0]
+    assert result.effort is not None
+    assert result.effort["proven"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@examples(1)
+@given(rows=ROWS.filter(is_usable))
+def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list[tuple[Any, ...]]) -> None:
+    """Also from aggregates: with nothing light enough to be read as it is, every group of nodes is rolled up."""
+    wanted = policy(model, 2, "0.3", "ncp")
+    with loaded(rows) as connection, pytest.MonkeyPatch.context() as patch:
+        scratch = Scratch(DuckDB.wrap(connection))
+        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        measurer = Measurer(Problem.of(wanted, census))
+        nodes = list(itertools.product(*(range(h.height + 1) for h in census.hierarchies)))
+        for light in (0, 10**9):
+            patch.setattr(aggregates, "_LIGHT", light)
+            patch.setattr(aggregates, "_SHRINKS", 1)
+            survey = BatchMeasurer(measurer)
+            for surveyed, node in zip(survey.measure(nodes), nodes, strict=True):
+                alone = measurer.measure(node)
+                assert surveyed.classes == alone.classes
+                assert (surveyed.failing_classes, surveyed.failing_rows) == (alone.failing_classes, alone.failing_rows)
+                assert (surveyed.squares, surveyed.smallest) == (alone.squares, alone.class_findings[0].measured)
+            scratch.clear(keep=("cells", "census", "map_0", "map_1", "map_2", "sensitive_0"))
+
+
+def test_nodes_below_others_are_counted() -> None:
+    lattice = Lattice((3, 2, 2))
+    every = list(itertools.product(range(4), range(3), range(3)))
+    chosen = [(1, 2, 0), (3, 0, 1), (0, 1, 2), (1, 1, 0)]
+    below = [node for node in every if any(nowhere_above(node, other) for other in chosen)]
+    assert lattice.count_below(chosen) == len(below)
+    assert lattice.count_below([]) == 0
+
+
+@pytest.mark.adult
+@pytest.mark.parametrize(
+    ("suppression", "levels", "suppressed", "ncp"),
+    [
+        ("0.02", (3, 2, 2, 1, 0, 0, 0, 1), 506, 0.29617),
+        ("0", (4, 3, 2, 2, 1, 0, 0, 0), 0, 0.625),
+        ("0.999999", (3, 2, 0, 0, 0, 0, 0, 0), 3276, 0.17636),
+    ],
+)
+def test_adult(suppression: str, levels: tuple[int, ...], suppressed: int, ncp: float) -> None:
+    with duckdb.connect() as connection:
+        result = duckanon.run(adult(5, suppression, '[search]\nmethod = "optimal"'), connection)
+    assert result.levels == dict(zip(QI, levels, strict=True))
+    assert result.rows["suppressed"] == suppressed
+    assert result.utility is not None
+    assert result.utility["ncp"] == pytest.approx(ncp, abs=5e-6)
+    effort = result.effort
+    assert effort is not None
+    assert effort["nodes"] == 4320
+    assert effort["measured"] + effort["pruned_by_bound"] + effort["pruned_by_failing"] == 4320
+
+
+def test_all_nodes_come_once_by_rising_bound() -> None:
+    lattice = Lattice((2, 1, 3))
+    nodes = list(lattice.ascending(lambda node: float(sum(node))))
+    assert [bound for bound, _ in nodes] == sorted(bound for bound, _ in nodes)
+    assert sorted(node for _, node in nodes) == sorted(itertools.product(range(3), range(2), range(4)))
+
+
+def test_nodes_below_a_failing_one_are_passed_over() -> None:
+    lattice, failing = Lattice((2, 1, 3)), (1, 1, 2)
+    nodes = lattice.ascending(
+        lambda node: float(sum(node)), lambda node: failing if nowhere_above(node, failing) else None
+    )
+    every = itertools.product(range(3), range(2), range(4))
+    assert sorted(node for _, node in nodes) == sorted(node for node in every if not nowhere_above(node, failing))
+
+
+@pytest.mark.parametrize("limit", ["nodes = 1", "time_limit = 0.000001"])
+def test_a_limit_gives_the_best_so_far_and_says_so(people: Folder, duckanon: Command, limit: str) -> None:
+    """At the least it is as good as the greedy answer, from which the search starts."""
+    limited = people.policy(PEOPLE + f'[search]\nmethod = "optimal"\n{limit}\n')
+    told = duckanon("run", limited, "--json")
+    assert told.code == 0, told.err
+    found = told.json["search"]
+    assert not found["proven"]
+    assert found["measured"] <= 2
+    assert found["bound"] is not None
+    greedy = duckanon("run", people.policy(PEOPLE.replace("people_anonymous", "other"), "greedy.toml"), "--json").json
+    assert told.json["utility"]["ncp"] <= greedy["utility"]["ncp"] + 1e-9
+    assert "not proven best" in duckanon("run", limited).out
+
+
+def test_a_lattice_of_millions_starts_at_once() -> None:
+    """Fifteen quasi-identifiers: 4^15 nodes."""
+    names = [f"q{i}" for i in range(15)]
+    with duckdb.connect() as connection:
+        columns = ", ".join(f"(hash(i * {place + 1}) % 20)::INTEGER AS {name}" for place, name in enumerate(names))
+        connection.execute(f"CREATE TABLE t AS SELECT {columns}, i % 3 AS s FROM range(300) r (i)")
+        sections = "".join(f"[quasi_identifiers.{name}]\nhierarchy = {{ intervals = [5, 10] }}\n" for name in names)
+        wanted = Policy.parse(
+            f'name = "p"\n[source]\ntable = "t"\n[privacy]\nk = 2\n{sections}[sensitive.s]\n[search]\n'
+            'method = "optimal"\nnodes = 60\n[release]\nkind = "table"\nto = "o"\n'
+        )
+        result = duckanon.run(wanted, connection)
+    assert result.effort is not None
+    assert result.effort["nodes"] == 4**15
+    assert result.status == "released"

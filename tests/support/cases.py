@@ -1,0 +1,336 @@
+"""Random tables under random policies, as hypothesis draws them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.support import reference as ref
+from tests.support.reference import Value
+
+RELEASE = "people_anonymous"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the source: its SQL type, the values it draws from, and others that may come later."""
+
+    type: str
+    values: tuple[Value, ...]
+    later: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True)
+class Generalized:
+    """A quasi-identifier's column and hierarchy, with the policy's spelling of it and what that refers to."""
+
+    column: Column
+    kind: ref.Kind
+    hierarchy: Any = None  # of the policy
+    file: tuple[str, str] | None = None  # name, content
+    table: tuple[str, list[tuple[str, ...]]] | None = None  # name, rows
+
+
+@dataclass(frozen=True)
+class Case:
+    """A source table and a policy over it."""
+
+    columns: dict[str, Column]
+    generalized: tuple[Generalized, ...]
+    policy: ref.Policy
+    rows: tuple[dict[str, Value], ...]
+    by_query: bool
+
+    @property
+    def problem(self) -> ref.Problem:
+        return ref.Problem(self.policy, self.rows)
+
+    @property
+    def released(self) -> list[str]:
+        """Every column of the source but the identifier."""
+        return [name for name in self.columns if name != "name"]
+
+    def toml(self, kind: str = "table") -> str:
+        policy = self.policy
+        document = {
+            "name": "people",
+            "source": {"query": "SELECT * FROM people"} if self.by_query else {"table": "people"},
+            "privacy": {"k": policy.k, "suppression": policy.suppression},
+            "quasi_identifiers": {
+                q.column: {"hierarchy": g.hierarchy, "importance": q.importance}
+                for q, g in zip(policy.quasi_identifiers, self.generalized, strict=True)
+            },
+            "sensitive": {s.column: thresholds(s) for s in policy.sensitive},
+            "columns": {"identifiers": ["name"], "keep": list(policy.keep)},
+            "search": {"method": policy.method, "weighting": policy.weighting},
+            "release": {"kind": kind, "to": RELEASE},
+        }
+        return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
+
+
+def thresholds(wanted: ref.Sensitive) -> dict[str, Any]:
+    found = {key: value for key, value in asdict(wanted).items() if key != "column"}
+    if wanted.recursive:
+        found["recursive"] = dict(zip(("c", "l"), wanted.recursive, strict=True))
+    if wanted.proximity:
+        found["proximity"] = dict(zip(("epsilon", "m"), wanted.proximity, strict=True))
+    return found
+
+
+def toml(value: Any) -> str:
+    """A value as TOML; what is None is left out."""
+    if isinstance(value, dict):
+        pairs = (f"{toml(str(key))} = {toml(inner)}" for key, inner in value.items() if inner is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(toml, value))}]"
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+
+
+TEXTS = st.text(alphabet="ab1é*' \",\\", max_size=4)
+LABELS = st.sampled_from(["a", "b", 'é, "', ""])
+WIDTHS = st.lists(st.integers(2, 4), min_size=0, max_size=2)
+NESTED_UNITS = ("day", "month", "quarter", "year", "decade", "century")
+
+
+def chance(draw: st.DrawFn, one_in: int) -> bool:
+    return draw(st.sampled_from(range(one_in))) == one_in - 1
+
+
+def domain(values: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[tuple[Value, ...]]:
+    sizes = st.sampled_from([size for size in (3, 4, 2, 5, 6, 1) if size >= least])
+    return sizes.flatmap(lambda size: st.lists(values, min_size=size, max_size=size, unique=True)).map(tuple)
+
+
+def numbers(kind: str) -> tuple[str, st.SearchStrategy[Any]]:
+    """A numeric type and its values."""
+    if kind == "INTEGER":
+        return kind, st.integers(-12, 40)
+    hundredths = st.integers(-1200, 4000).map(lambda n: Decimal(n).scaleb(-2))
+    if kind == "DOUBLE":
+        return kind, hundredths.map(float).filter(bool)
+    return "DECIMAL(8, 2)", hundredths
+
+
+DATES = st.dates(date(1895, 1, 1), date(2032, 12, 31))
+MOMENTS = st.datetimes(datetime(1895, 1, 1), datetime(2032, 12, 31))
+CALENDAR_TYPES: list[tuple[str, st.SearchStrategy[Any], tuple[str, ...]]] = [
+    ("DATE", DATES, ()),
+    ("VARCHAR", DATES.map(str), ("soon",)),
+    ("TIMESTAMP", MOMENTS, ()),
+]
+
+
+@st.composite
+def intervals(draw: st.DrawFn) -> Generalized:
+    of = draw(st.sampled_from(["INTEGER", "INTEGER", "DECIMAL", "DOUBLE", "DATE"]))
+    type_, values = ("DATE", DATES) if of == "DATE" else numbers(of)
+    unit = Decimal(draw(st.sampled_from(["0.25", "0.5", "2.5", "1"]))) if of in ("DECIMAL", "DOUBLE") else Decimal(1)
+    widths = [unit * draw(st.integers(1, 5 if of != "DATE" else 400))]
+    for factor in draw(WIDTHS):
+        widths.append(widths[-1] * factor)
+    origin = unit * draw(st.integers(-3, 3))
+    kind = ref.Intervals(tuple(widths), origin)
+    never = (math.inf, -math.inf) if of == "DOUBLE" else ()
+    column = Column(type_, draw(domain(values)), draw(domain(values)) + never)
+    return Generalized(column, kind, {"intervals": widths, "origin": origin})
+
+
+@st.composite
+def masks(draw: st.DrawFn) -> Generalized:
+    kept = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3)), reverse=True))
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 9999))]))
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    return Generalized(column, ref.Mask(kept), {"mask": kept})
+
+
+@st.composite
+def calendars(draw: st.DrawFn) -> Generalized:
+    units = draw(st.lists(st.sampled_from(NESTED_UNITS), min_size=1, max_size=3, unique=True))
+    units = sorted(units, key=NESTED_UNITS.index)
+    if chance(draw, 6):
+        units = ["week"]
+    type_, values, never = draw(st.sampled_from(CALENDAR_TYPES))
+    column = Column(type_, draw(domain(values)), draw(domain(values)) + never)
+    return Generalized(column, ref.Dates(tuple(units)), {"dates": units})
+
+
+@st.composite
+def listed(draw: st.DrawFn, place: int) -> Generalized:
+    """A random tree, as a table of the warehouse or as a file, that may list more than the source has."""
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99))]))
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    texts = {ref.text(value) for value in column.values + draw(domain(values))}
+    tree: dict[str, tuple[str, ...]] = {text: (text,) for text in sorted(texts)}
+    for level in range(1, draw(st.integers(0, 2)) + 1):
+        parents: dict[str, str] = {}
+        for text, path in tree.items():
+            if path[-1] not in parents:
+                parents[path[-1]] = draw(LABELS) + str(level)
+            tree[text] = (*path, parents[path[-1]])
+    if draw(st.booleans()):
+        return in_table(draw, place, column, list(tree.values()))
+    return in_file(draw, place, column, list(tree.values()))
+
+
+def in_table(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
+    """A dimension table; whether it has the top itself or not, the hierarchy is the same."""
+    kind = ref.Listed({line[0]: (*line[1:], "*") for line in lines})
+    if len(lines[0]) > 1 and draw(st.booleans()):
+        lines = [(*line, "*") for line in lines]
+    columns = [f"c{level}" for level in range(len(lines[0]))]
+    return Generalized(column, kind, {"table": f"dim_{place}", "columns": columns}, table=(f"dim_{place}", lines))
+
+
+def in_file(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
+    """A CSV file; its top may have any name."""
+    top = draw(st.sampled_from(["*", "anyone"]))
+    lines = [(*line, top) for line in lines]
+    out = io.StringIO()
+    writer = csv.writer(
+        out, delimiter=draw(st.sampled_from(";,")), lineterminator=draw(st.sampled_from(["\n", "\r\n"]))
+    )
+    if draw(st.booleans()):
+        writer.writerow(f"level_{level}" for level in range(len(lines[0])))
+    writer.writerows(lines)
+    kind = ref.Listed({line[0]: line[1:] for line in lines})
+    return Generalized(column, kind, f"tree_{place}.csv", file=(f"tree_{place}.csv", out.getvalue()))
+
+
+@st.composite
+def flats(draw: st.DrawFn) -> Generalized:
+    choices = [("VARCHAR", TEXTS), ("DATE", DATES), ("INTEGER", st.integers(-9, 9)), numbers("DOUBLE")]
+    type_, values = draw(st.sampled_from(choices))
+    return Generalized(Column(type_, draw(domain(values)), draw(domain(values))), ref.Flat())
+
+
+def generalized(place: int) -> st.SearchStrategy[Generalized]:
+    return st.one_of(intervals(), listed(place), masks(), calendars(), flats())
+
+
+FRACTIONS = st.tuples(st.integers(1, 12), st.integers(1, 12)).filter(lambda f: f[0] <= f[1])
+SHARES = st.one_of(FRACTIONS.map(lambda f: round(f[0] / f[1], 12)), st.integers(1, 100).map(lambda n: n / 100))
+LOOSE = st.sampled_from(["loose", "loose", "any"]).flatmap(
+    lambda which: SHARES if which == "any" else SHARES.filter(lambda share: share >= 0.45)
+)
+LEAST = st.sampled_from([1.0, 1.2, 1.5, 1.9, 2.0, 2.5])
+
+
+def maybe(draw: st.DrawFn, values: st.SearchStrategy[Any], one_in: int = 4) -> Any:
+    return draw(values) if chance(draw, one_in) else None
+
+
+@st.composite
+def sensitives(draw: st.DrawFn, name: str) -> tuple[Column, ref.Sensitive]:
+    choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-3, 9)), numbers("DECIMAL")]
+    type_, values = draw(st.sampled_from(choices))
+    column = Column(type_, draw(domain(values, least=2)), draw(domain(values)))
+    wanted = ref.Sensitive(
+        column=name,
+        l=maybe(draw, st.sampled_from([1, 2, 2, 3])),
+        entropy_l=maybe(draw, LEAST),
+        recursive=maybe(draw, st.tuples(st.sampled_from([0.5, 1.0, 1.5, 2.0, 3.0]), st.integers(2, 3))),
+        t=maybe(draw, LOOSE),
+        alpha=maybe(draw, LOOSE),
+        alp=maybe(draw, LOOSE),
+        dif=maybe(draw, st.one_of(st.just(0), SHARES)),
+    )
+    if type_ != "VARCHAR":
+        epsilons = st.sampled_from([0, 1, 2, 0.5])
+        wanted = replace(wanted, proximity=maybe(draw, st.tuples(epsilons, st.sampled_from([1, 1, 2, 3]))))
+    if chance(draw, 3):
+        wanted = levelled(draw, wanted, column)
+    return column, wanted if wanted.publish == "level" else named(draw, wanted, column)
+
+
+def levelled(draw: st.DrawFn, wanted: ref.Sensitive, column: Column) -> ref.Sensitive:
+    """With sensitivity levels; every value of the source has one."""
+    names = draw(st.lists(st.integers(0, 9), min_size=1, max_size=3, unique=True))
+    levels: dict[int, list[str]] = defaultdict(list)
+    for value in column.values:
+        levels[draw(st.sampled_from(names))].append(ref.text(value))
+    bounds = {level: bound for level in levels if (bound := maybe(draw, LOOSE, 3)) is not None}
+    publish = draw(st.sampled_from(["value", "value", "level"]))
+    return replace(
+        wanted,
+        proximity=wanted.proximity if publish == "value" else None,
+        publish=publish,
+        levels={level: tuple(texts) for level, texts in levels.items()},
+        level_alpha=bounds,
+        level_l=maybe(draw, st.sampled_from([1, 2, 2, 3]), 3),
+        level_weight=maybe(draw, st.sampled_from([0, 0.5, 1, 1.5]), 3),
+    )
+
+
+def named(draw: st.DrawFn, wanted: ref.Sensitive, column: Column) -> ref.Sensitive:
+    """With thresholds of single values, one of which the data may not have."""
+    names = draw(st.lists(st.sampled_from([*map(ref.text, column.values), "absent"]), max_size=2, unique=True))
+    values = {
+        name: ref.OfValue(
+            alpha=maybe(draw, LOOSE, 3),
+            alp=maybe(draw, LOOSE, 3),
+            dif=maybe(draw, st.one_of(st.just(0), SHARES), 3),
+            l=maybe(draw, st.sampled_from([1, 2, 2, 3]), 3),
+        )
+        for name in names
+    }
+    return replace(wanted, values=values)
+
+
+BUDGETS = st.one_of(
+    st.sampled_from(["0.0", "0.05", "0.1", "0.29", "0.5", "0.99"]).map(Decimal), st.integers(0, 6), st.integers(0, 40)
+)
+SIZES, SEEDS = st.sampled_from(range(2, 31)), st.integers(0, 2**32)
+IMPORTANCES = st.sampled_from([1.0, 1.0, 0.5, 0.25, 0.8])
+ODD = ("age", "the zip", "Größe")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    size, seed = draw(SIZES), draw(SEEDS)
+    parts = [draw(generalized(place)) for place in range(draw(st.sampled_from([2, 1, 2, 3])))]
+    quasi = [ref.QuasiIdentifier(name, part.kind, draw(IMPORTANCES)) for name, part in zip(ODD, parts, strict=False)]
+    secret = [draw(sensitives(f"secret {place}")) for place in range(draw(st.sampled_from([1, 1, 2, 0])))]
+    columns = {q.column: part.column for q, part in zip(quasi, parts, strict=True)}
+    columns |= {wanted.column: column for column, wanted in secret}
+    keep = ("ward",) if draw(st.booleans()) else ()
+    columns |= {name: Column("VARCHAR", draw(domain(TEXTS))) for name in keep}
+    columns["name"] = Column("VARCHAR", ("Ann", "Bob"))
+    columns = dict(draw(st.permutations(list(columns.items()))))
+    policy = ref.Policy(
+        quasi_identifiers=tuple(quasi),
+        sensitive=tuple(wanted for _, wanted in secret),
+        keep=keep,
+        k=draw(st.sampled_from([2, 3, 2, 3, 4, 5, 1])),
+        suppression=draw(BUDGETS),
+        method=draw(st.sampled_from(["greedy", "greedy", "datafly"])),
+        weighting=draw(st.sampled_from(["importance", "importance", "printed"])),
+    )
+    return Case(columns, tuple(parts), policy, table(columns, size, seed), chance(draw, 5))
+
+
+def table(columns: Mapping[str, Column], size: int, seed: int) -> tuple[dict[str, Value], ...]:
+    """Random rows; some columns have NULLs, none has nothing else. Fewer rows of a seed are the first of more."""
+    random = Random(seed)
+    options = {
+        name: [*column.values, *([None] if name != "name" and random.random() < 0.3 else [])]
+        for name, column in columns.items()
+    }
+    rows: list[dict[str, Value]] = [
+        {name: random.choice(cells) for name, cells in options.items()} for _ in range(size)
+    ]
+    for name, column in columns.items():
+        if all(row[name] is None for row in rows):
+            rows[0][name] = column.values[0]
+    return tuple(rows)

@@ -1,0 +1,70 @@
+"""What a test may need that not every machine has.
+
+A test says so by a marker of that name, or by asking for a fixture that does. Where the thing is missing the test is
+skipped; where DUCKANON_REQUIRE names it (`adult,duckdb-cli`), its absence is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from tests.support.adult import ADULT
+
+
+def duckdb_shell() -> str | None:
+    """The command line of DuckDB: that of this environment, or another."""
+    return shutil.which("duckdb", path=str(Path(sys.executable).parent)) or shutil.which("duckdb")
+
+
+def postgres_programs() -> Path | None:
+    """The folder with PostgreSQL's own programs, the newest of several."""
+    found = [*map(Path, filter(None, [shutil.which("pg_ctl")])), *Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")]
+    return max(found).parent if found and shutil.which("psql") else None
+
+
+def unless(there: object, why: str) -> str | None:
+    return None if there else why
+
+
+# Why it is missing, if it is. What can be seen only by trying (dbt is installed on the first run) says so there.
+NEEDS: Mapping[str, Callable[[], str | None]] = {
+    "adult": lambda: unless((ADULT / "adult.csv").exists(), f"the Adult data set is not in {ADULT} (DUCKANON_ADULT)"),
+    "dbt": lambda: None,
+    "duckdb_cli": lambda: unless(duckdb_shell(), "the duckdb command is not installed"),
+    "full_device": lambda: unless(Path("/dev/full").exists(), "there is no /dev/full"),
+    "linux": lambda: unless(sys.platform == "linux", "this is not Linux"),
+    "many": lambda: unless("PROPERTY_EXAMPLES" in os.environ, "it takes minutes: set PROPERTY_EXAMPLES"),
+    "postgres": lambda: unless(postgres_programs(), "PostgreSQL is not installed"),
+    "root": lambda: unless(os.name == "posix" and os.getuid() == 0, "only root may do it"),
+    "spark": lambda: unless(shutil.which("spark-sql"), "Spark is not installed"),
+}
+
+
+def required(wish: str | None = None) -> set[str]:
+    """What must be there; a name that is none of ours is a mistake in the wish."""
+    text = os.environ.get("DUCKANON_REQUIRE", "") if wish is None else wish
+    names = {name.strip().replace("-", "_") for name in text.split(",") if name.strip()}
+    if unknown := names - set(NEEDS):
+        raise pytest.UsageError(
+            f"DUCKANON_REQUIRE names {', '.join(sorted(unknown))}; there are {', '.join(sorted(NEEDS))}"
+        )
+    return names
+
+
+def missing(name: str, why: str) -> NoReturn:
+    """Skip the test, or fail it where what is missing is required."""
+    if name in required():
+        pytest.fail(f"DUCKANON_REQUIRE asks for {name}: {why}", pytrace=False)
+    pytest.skip(why)
+
+
+def look_for(name: str) -> None:
+    if why := NEEDS[name]():
+        missing(name, why)

@@ -1,0 +1,8 @@
+"""Where things lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MACROS = ROOT / "sql" / "macros.sql"

@@ -1,0 +1,21 @@
+"""The rooms of the house."""
+
+from __future__ import annotations
+
+# Each may use those before it, never those after.
+ROOMS = (
+    *(
+        "errors",
+        "version",
+        "resources",
+        "query",
+        "policy",
+        "engine",
+        "hierarchy",
+        "census",
+        "models",
+        "search",
+        "local",
+    ),
+    *("recoding", "release", "result", "audit", "ledger", "watch", "outcome", "run", "analysts", "cli", "__main__"),
+)
