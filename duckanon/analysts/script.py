@@ -15,7 +15,6 @@ from duckanon.errors import Fault, PolicyError
 from duckanon.hierarchy import named_levels
 from duckanon.local import find_placement
 from duckanon.policy import MappingFile, Policy
-from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, create
 from duckanon.query.names import folded, quoted
 from duckanon.recoding import Recoding
@@ -40,7 +39,7 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
             must_have_one_text([c for _, c in (*source.quasi_identifiers, *source.sensitive)], dialect)
             census = take_census(policy, source, scratch)
             measurer = Measurer(Problem.of(policy, census))
-        if levels is None and policy.search.method in LOCAL:
+        if levels is None and policy.search.is_local:
             header = f"policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
             releasing = _local_statements(measurer, source, scratch)
         else:

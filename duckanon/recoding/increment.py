@@ -11,7 +11,6 @@ from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
-from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, same, sql, text_of
 from duckanon.recoding import Found
 from duckanon.recoding.full_domain import FullDomain
@@ -33,7 +32,7 @@ def must_be_addable(policy: Policy, replace: bool) -> None:
         raise ReleaseError("--incremental: does not go with --replace, which takes what stands for nobody's")
     if policy.release.kind == "view":
         raise ReleaseError(_NO_VIEW)
-    if policy.search.method in LOCAL:
+    if policy.search.is_local:
         what = f"{policy.search.method} has no levels that all rows share"
         raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")
 

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
-from duckanon.policy.load import LOCAL
 from duckanon.recoding.rows import Labels
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
@@ -70,7 +69,7 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.recoding.local import LocalRecoding
 
-    if measurer.policy.search.method not in LOCAL:
+    if not measurer.policy.search.is_local:
         found = _found_node(measurer, seen, last)
         recoding = FullDomain(measurer, found.answer) if found.answer else None
         proven = found.effort is None or bool(found.effort["proven"])

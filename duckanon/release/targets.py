@@ -41,7 +41,7 @@ class Target(Protocol):
 
 def open_target(policy: Policy, engine: Engine, replace: bool, dry_run: bool) -> Target:
     """The policy's target, checked for ownership before any work is done."""
-    if policy.release.kind in ("table", "view"):
+    if policy.release.is_relation:
         if not engine.persistent:
             raise ReleaseError(
                 f"release.kind: a {policy.release.kind} needs a database to stand in: "
