@@ -17,7 +17,6 @@ from duckanon.local import find_placement
 from duckanon.policy import MappingFile, Policy
 from duckanon.query.expressions import column, create
 from duckanon.query.names import folded, quoted
-from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
 from duckanon.recoding.rows import AS_THEY_ARE
@@ -133,7 +132,9 @@ def _local_statements(measurer: Measurer, source: BoundSource, scratch: Scratch)
     return [part for part in placing if part.makes] + [part for part in releasing if part.note or part.makes]
 
 
-def _release(recoding: Recoding, source: BoundSource, scratch: Scratch, executed: list[Executed]) -> None:
+def _release(
+    recoding: FullDomain | LocalRecoding, source: BoundSource, scratch: Scratch, executed: list[Executed]
+) -> None:
     """Adds the release, as rows and, unless it has pseudonyms, as a view, to what is executed for it."""
     rows = recoding.query(source, AS_THEY_ARE)
     executed.append(Executed("the released rows, from the census", rows))

@@ -67,6 +67,7 @@ class DryTarget:
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         if self.policy.release.kind != "view":
             return recoding.query(source, AS_THEY_ARE)
+        assert recoding.view is not None  # no view is added to
         return recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:

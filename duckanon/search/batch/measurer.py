@@ -11,7 +11,7 @@ from duckanon.models.classes import judged_classes
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
 from duckanon.search.batch.keys import NodeKeys
 from duckanon.search.lattice import Node
-from duckanon.search.measure import Measurer
+from duckanon.search.measure import Measurement, Measurer
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class BatchMeasurer:
         self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
         self._classes = self._written()
         self._prices: exp.Table | None = None
+        self._alone: dict[Node, Measurement] = {}
         size = measurer.unit.size
         self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
 
@@ -77,7 +78,13 @@ class BatchMeasurer:
         budget = self.measurer.problem.budget
         if not counts.within(budget):
             return False
-        return not self.measurer.table_rules or self.measurer.measure(counts.node).holds(budget)
+        return not self.measurer.table_rules or self.alone(counts.node).holds(budget)
+
+    def alone(self, node: Node) -> Measurement:
+        """A node by itself, against all constraints; what was asked once is known."""
+        if node not in self._alone:
+            self._alone[node] = self.measurer.measure(node)
+        return self._alone[node]
 
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
         """Per node the importance-weighted NCP of all cells of its failing rows."""
