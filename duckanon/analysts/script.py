@@ -15,10 +15,8 @@ from duckanon.errors import Fault, PolicyError
 from duckanon.hierarchy import named_levels
 from duckanon.local import find_placement
 from duckanon.policy import MappingFile, Policy
-from duckanon.policy.load import LOCAL
 from duckanon.query.expressions import column, create
 from duckanon.query.names import folded, quoted
-from duckanon.recoding import Recoding
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
 from duckanon.recoding.rows import AS_THEY_ARE
@@ -40,7 +38,7 @@ def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> 
             must_have_one_text([c for _, c in (*source.quasi_identifiers, *source.sensitive)], dialect)
             census = take_census(policy, source, scratch)
             measurer = Measurer(Problem.of(policy, census))
-        if levels is None and policy.search.method in LOCAL:
+        if levels is None and policy.search.is_local:
             header = f"policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
             releasing = _local_statements(measurer, source, scratch)
         else:
@@ -134,7 +132,9 @@ def _local_statements(measurer: Measurer, source: BoundSource, scratch: Scratch)
     return [part for part in placing if part.makes] + [part for part in releasing if part.note or part.makes]
 
 
-def _release(recoding: Recoding, source: BoundSource, scratch: Scratch, executed: list[Executed]) -> None:
+def _release(
+    recoding: FullDomain | LocalRecoding, source: BoundSource, scratch: Scratch, executed: list[Executed]
+) -> None:
     """Adds the release, as rows and, unless it has pseudonyms, as a view, to what is executed for it."""
     rows = recoding.query(source, AS_THEY_ARE)
     executed.append(Executed("the released rows, from the census", rows))

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     from duckanon.run import run
 
     policy = Policy.load(options.policy)
-    writable = policy.release.kind in ("table", "view") and not options.dry_run
+    writable = policy.release.is_relation and not options.dry_run
     options.watch = JsonLog(policy.name) if options.log else Terminal()
     database = _database(policy, options.db)
     address = ReleaseAddress.of(policy, database)

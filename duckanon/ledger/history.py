@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from duckanon.engine import Engine
 from duckanon.ledger.tables import COLUMNS, LedgerTables
+from duckanon.policy.schema import RELATIONS
 
 if TYPE_CHECKING:
     import pandas
@@ -93,7 +94,7 @@ def _levels(levels: dict[str, int] | None) -> str:
 
 
 def _target(kind: str, place: str) -> str:
-    return place if kind in ("table", "view") else Path(place).name
+    return place if kind in RELATIONS else Path(place).name
 
 
 def _cut(text: str, most: int) -> str:

@@ -15,6 +15,7 @@ from duckanon.engine.opening import make_database
 from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
 from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
 from duckanon.policy import Policy
+from duckanon.policy.schema import RELATIONS
 from duckanon.query.expressions import sql
 from duckanon.query.names import folded, split_name
 
@@ -34,13 +35,13 @@ class ReleaseAddress:
     @classmethod
     def of(cls, policy: Policy, database: Path | None) -> ReleaseAddress:
         release, to = policy.release, policy.release.to
-        if release.kind not in ("table", "view"):
+        if not release.is_relation:
             to = _resolved(policy.folder / to)
         return cls(release.kind, to, None if database is None else _resolved(database))
 
     @property
     def in_warehouse(self) -> bool:
-        return self.kind in ("table", "view")
+        return self.kind in RELATIONS
 
     @property
     def key(self) -> tuple[str, ...] | None:
@@ -72,7 +73,7 @@ class Ledger(Protocol):
 
 def open_ledger(policy: Policy, engine: Engine) -> Ledger:
     """The policy's ledger, checked before any work is done."""
-    in_warehouse = policy.release.kind in ("table", "view") and engine.persistent
+    in_warehouse = policy.release.is_relation and engine.persistent
     if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, engine)):
         return WarehouseLedger(policy, engine) if in_warehouse and _has_room(engine) else NoLedger()
     if _is_warehouse(policy.ledger, engine):

@@ -19,12 +19,11 @@ from duckanon.policy import (
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.reader import Section, is_number, number, one_of, text, texts, whole
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
+from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
 from duckanon.policy.source import read_source
 from duckanon.query.names import folded
 
-FULL_DOMAIN = ("greedy", "optimal", "datafly")
-LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
 METHODS = (*FULL_DOMAIN, *LOCAL)
 LOSSES = ("ncp", "precision", "discernibility")
 
@@ -103,7 +102,7 @@ def _go_together(policy: Policy, top: Section) -> None:
     if policy.source.file is not None and not policy.source.csv.header and policy.release.kind == "view":
         what = "a view of a CSV file without a header could not tell its columns once their order changes"
         top.fault("release.kind", what, "release a table or a file, or give the CSV file a header")
-    if policy.search.method not in LOCAL:
+    if not policy.search.is_local:
         return
     if policy.unmapped == "top":
         remedy = 'choose "suppress", or the method greedy, optimal or datafly'
@@ -136,7 +135,7 @@ def _entity_can(policy: Policy, top: Section) -> None:
     if role := shown.get(folded(policy.entity)):
         remedy = "name a column of columns.identifiers or columns.pseudonyms"
         top.fault("privacy.entity", f"'{policy.entity}' is also under {role}", remedy)
-    if policy.search.method in LOCAL:
+    if policy.search.is_local:
         what = f"does not go with {policy.search.method}, which counts rows"
         top.fault("privacy.entity", what, "use greedy, optimal or datafly")
     for sensitive in policy.sensitive:

@@ -7,6 +7,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
+# The methods that search the lattice for one node, and those that release every class at its own levels.
+FULL_DOMAIN = ("greedy", "optimal", "datafly")
+LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
+# The kinds of release that stand in the warehouse; all others are files.
+RELATIONS = ("table", "view")
+
 
 @dataclass(frozen=True)
 class Intervals:
@@ -147,6 +153,11 @@ class Search:
     nodes: int | None = None  # nodes measured at most, for optimal
     beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
 
+    @property
+    def is_local(self) -> bool:
+        """Whether every class is released at its own levels, so that rows share none."""
+        return self.method in LOCAL
+
 
 @dataclass(frozen=True)
 class FileOptions:
@@ -168,6 +179,11 @@ class Release:
     options: FileOptions = FileOptions()
     mode: str = "search"  # what the levels of the last release mean to the next: search | fixed | monotone
     difference: str = "warn"  # what becomes of rows that two releases tell apart: ignore | warn | refuse
+
+    @property
+    def is_relation(self) -> bool:
+        """Whether it is a table or view of the warehouse, rather than files."""
+        return self.kind in RELATIONS
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
-from duckanon.policy.load import LOCAL
 from duckanon.recoding.rows import Labels
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
@@ -19,12 +18,24 @@ from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.monotone import top_is_best
 
 
+class View(Protocol):
+    def __call__(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
+        """A view over the source `rows` that guards itself."""
+
+
 class Recoding(Protocol):
     """A release that is found and not yet made."""
 
-    rows: int  # released
-    classes: int
-    new_rows: int | None  # of these, not in the last release; None: all is released anew
+    @property
+    def rows(self) -> int:
+        """Rows that are released."""
+
+    @property
+    def classes(self) -> int: ...
+
+    @property
+    def new_rows(self) -> int | None:
+        """Of these rows, those that the last release has not; None: all is released anew."""
 
     @property
     def levels(self) -> dict[str, int] | None:
@@ -43,8 +54,9 @@ class Recoding(Protocol):
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
         """The released rows."""
 
-    def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-        """The same as a view over the source `rows` that guards itself."""
+    @property
+    def view(self) -> View | None:
+        """The same as a view; None: it can be none."""
 
     def utility(self) -> dict[str, Any]:
         """What is lost."""
@@ -70,7 +82,7 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.recoding.local import LocalRecoding
 
-    if measurer.policy.search.method not in LOCAL:
+    if not measurer.policy.search.is_local:
         found = _found_node(measurer, seen, last)
         recoding = FullDomain(measurer, found.answer) if found.answer else None
         proven = found.effort is None or bool(found.effort["proven"])

@@ -18,7 +18,7 @@ from duckanon.release.mark import levels_in, made_by, policy_hash_in
 
 def exists(policy: Policy, engine: Engine) -> bool:
     """Whether something stands in the policy's place; an empty folder is nothing."""
-    if policy.release.kind in ("table", "view"):
+    if policy.release.is_relation:
         return engine.find(policy.release.to) is not None
     path = policy.folder / policy.release.to
     return any(path.iterdir()) if path.is_dir() else path.exists()
@@ -43,7 +43,7 @@ def is_ours(policy: Policy, engine: Engine) -> bool:
 def _mark(policy: Policy, engine: Engine) -> str | None:
     """What the release says of itself."""
     path = (policy.folder / policy.release.to).absolute()
-    if policy.release.kind in ("table", "view"):
+    if policy.release.is_relation:
         found = engine.find(policy.release.to)
         return found.comment if found else None
     if policy.release.options.partition_by:
@@ -56,7 +56,7 @@ def _mark(policy: Policy, engine: Engine) -> str | None:
 
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
     engine = scratch.engine
-    if policy.release.kind in ("table", "view"):
+    if policy.release.is_relation:
         found = engine.find(policy.release.to)
         if found is None:
             raise ReleaseError(

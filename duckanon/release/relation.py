@@ -48,6 +48,7 @@ class RelationTarget:
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         if self.place.kind != "view":
             return recoding.query(source, AS_THEY_ARE)
+        assert recoding.view is not None  # no view is added to
         self.clear_kept()
         rows = source.table
         if self.policy.source.table is None:

@@ -41,7 +41,7 @@ class Target(Protocol):
 
 def open_target(policy: Policy, engine: Engine, replace: bool, dry_run: bool) -> Target:
     """The policy's target, checked for ownership before any work is done."""
-    if policy.release.kind in ("table", "view"):
+    if policy.release.is_relation:
         if not engine.persistent:
             raise ReleaseError(
                 f"release.kind: a {policy.release.kind} needs a database to stand in: "
@@ -67,6 +67,7 @@ class DryTarget:
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         if self.policy.release.kind != "view":
             return recoding.query(source, AS_THEY_ARE)
+        assert recoding.view is not None  # no view is added to
         return recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:

@@ -250,7 +250,7 @@ def search_on(walked: FoundNode, lattice: Lattice, batch: BatchMeasurer, limits:
     effort = search.effort.as_json()
     if node is None:
         return FoundNode(path, walked.bottom, None, top=walked.top, effort=effort)
-    return FoundNode(path, walked.bottom, measurer.measure(node), effort=effort)
+    return FoundNode(path, walked.bottom, batch.alone(node), effort=effort)
 
 
 def _nearest(walked: FoundNode) -> Node:

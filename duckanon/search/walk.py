@@ -26,7 +26,7 @@ def walk(lattice: Lattice, batch: BatchMeasurer, choose: Choice, seen: Seen) -> 
             break
     last = path[-1]
     steps = tuple(Step(p.node, p.failing_rows, holds and p is last) for p in path)
-    measured = batch.measurer.measure(last.node)
+    measured = batch.alone(last.node)
     return FoundNode(steps, path[0], measured) if holds else FoundNode(steps, path[0], None, top=measured)
 
 

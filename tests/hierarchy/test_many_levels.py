@@ -21,7 +21,7 @@ from duckanon.engine.duckdb import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy, Level
 from duckanon.search.batch import BatchMeasurer
-from duckanon.search.batch.packing import Packing
+from duckanon.search.batch.keys import NodeKeys
 from duckanon.search.measure import Measurer
 from duckanon.search.objective import objective
 from duckanon.search.problem import Problem
@@ -120,12 +120,12 @@ def test_every_cell_has_a_number_of_its_own() -> None:
         Hierarchy(index, Column("q", "VARCHAR"), 1, "*", exp.to_table("m"), (level,) * 301, 5, 0, None, None, ())
         for index in range(2)
     )
-    packing, numbers = Packing(hierarchies), set[int]()
+    keys, numbers = NodeKeys(hierarchies), set[int]()
     with duckdb.connect() as connection:
         for at in range(1, 300):
             codes = ", ".join(f"code AS {h.code(at)}" for h in hierarchies)
-            keys = f"SELECT 0 AS node, {packing.keys([(at, at)])} FROM (SELECT {codes} FROM range(6) r(code))"
-            cells = connection.execute(f"SELECT {packing.cells([(at, at)])} FROM ({keys})").fetchall()
+            packed = f"SELECT 0 AS node, {keys.keys([(at, at)])} FROM (SELECT {codes} FROM range(6) r(code))"
+            cells = connection.execute(f"SELECT {keys.cells([(at, at)])} FROM ({packed})").fetchall()
             numbers |= {number for (row,) in cells for number in row}
     assert len(numbers) == 2 * 299 * 6
 

@@ -13,15 +13,13 @@ from sqlglot import exp
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.computed import IntervalsKind
 from duckanon.hierarchy.labels import label_numbers
+from duckanon.local.costs import UNIT
 from duckanon.local.tables import Tables
 from duckanon.models.classes import judged_classes
 from duckanon.query.expressions import DIALECT
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
-
-# Costs are whole numbers, so that sums are equal whatever order they were added in.
-UNIT = 1_000_000
-_WORD = 62  # bits of a key that fit into one number
+from duckanon.search.packing import Packing
 
 
 class TupleTable(Tables):
@@ -32,14 +30,16 @@ class TupleTable(Tables):
         super().__init__(self.census.scratch, "climb")
         self.hierarchies = self.census.hierarchies
         self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
-        self.strides = _strides_of(self.lattice.heights)
-        self.number = "BIGINT" if self.lattice.size < 1 << 62 else "HUGEINT"
+        # A node is a number, its levels the digits.
+        self._nodes = Packing((height + 1 for height in self.lattice.heights), in_one=True)
+        self.number = self._nodes.type
         self._verdicts: dict[tuple[str, ...], str] = {}
         self.values = sorted({part.index for part in measurer.judged} | set(measurer.table_rules))
         self.tops = [self._number_labels(h) for h in self.hierarchies]
         self._count_tuples()
         self._count_cells()
-        self._pack()
+        self._keys = Packing(self._greatest_label(h) + 1 for h in self.hierarchies)
+        self.words = [f"k{word}" for word in range(self._keys.words)]
 
     @staticmethod
     def in_halves(query: str, number: str) -> str:
@@ -111,27 +111,14 @@ class TupleTable(Tables):
 
     # -- keys ------------------------------------------------------------------------------------------
 
-    def _pack(self) -> None:
-        """Labels of several columns share one number, as far as they fit."""
-        self._shifts: list[tuple[int, int]] = []  # word and shift of each column
-        word = used = 0
-        for h in self.hierarchies:
-            labels = [f"MAX(g{h.index}_{level})" for level in range(h.height)]
-            greatest = max(self.tops[h.index], self.count("tuples", f"GREATEST({', '.join(labels)})"))
-            bits = greatest.bit_length()
-            if used + bits > _WORD:
-                word, used = word + 1, 0
-            self._shifts.append((word, used))
-            used += bits
-        self.words = [f"k{number}" for number in range(word + 1)]
+    def _greatest_label(self, hierarchy: Hierarchy) -> int:
+        labels = [f"MAX(g{hierarchy.index}_{level})" for level in range(hierarchy.height)]
+        return max(self.tops[hierarchy.index], self.count("tuples", f"GREATEST({', '.join(labels)})"))
 
     def key_at(self, levels: str, of: str) -> str:
         """The key k0, k1, … of a tuple at the levels of a row; both are aliases of tables."""
-        terms: list[list[str]] = [[] for _ in self.words]
-        for (word, shift), h in zip(self._shifts, self.hierarchies, strict=True):
-            label = self.label_by(h, f"{levels}.l{h.index}", f"{of}.")
-            terms[word].append(f"CAST({label} AS BIGINT) * {1 << shift}" if shift else f"CAST({label} AS BIGINT)")
-        return ", ".join(f"{' + '.join(parts)} AS {word}" for word, parts in zip(self.words, terms, strict=True))
+        keys = self._keys.packed(self.label_by(h, f"{levels}.l{h.index}", f"{of}.") for h in self.hierarchies)
+        return ", ".join(f"{key} AS {word}" for key, word in zip(keys, self.words, strict=True))
 
     def cost_at(self, levels: str, of: str) -> str:
         """What a row of such a tuple costs there."""
@@ -147,21 +134,20 @@ class TupleTable(Tables):
 
     def levels_of(self, number: str) -> str:
         """The levels l0, … of a node by its number."""
-        pairs = zip(self.hierarchies, self.strides, strict=True)
-        return ", ".join(
-            f"CAST({number} // {stride} % {h.height + 1} AS SMALLINT) AS l{h.index}" for h, stride in pairs
-        )
+        levels = self._nodes.unpacked([number])
+        return ", ".join(f"CAST({level} AS SMALLINT) AS l{index}" for index, level in enumerate(levels))
 
     def number_by(self, levels: Iterable[str]) -> str:
         """The number of the node with these levels, one expression per column."""
-        digits = zip(levels, self.strides, strict=True)
-        return " + ".join(f"CAST({level} AS {self.number}) * {stride}" for level, stride in digits)
+        (number,) = self._nodes.packed(levels)
+        return number
 
     def number_of(self, node: Node) -> int:
-        return sum(level * stride for level, stride in zip(node, self.strides, strict=True))
+        (number,) = self._nodes.words_of(node)
+        return number
 
     def node_of(self, number: int) -> Node:
-        return tuple(number // stride % (h + 1) for h, stride in zip(self.lattice.heights, self.strides, strict=True))
+        return self._nodes.numbers_of([number])
 
     def label_by(self, hierarchy: Hierarchy, level: str, alias: str = "") -> str:
         """The label at a level that a column tells."""
@@ -220,12 +206,3 @@ class TupleTable(Tables):
             classes = judged_classes(exp.to_table("judged"), list(keys), k, judged, nulls=False)
             self._verdicts[keys] = classes.sql(DIALECT, identify=True)
         return self._verdicts[keys]
-
-
-def _strides_of(heights: tuple[int, ...]) -> list[int]:
-    """A node is a number, its levels the digits: what one step up in each column adds to it."""
-    strides, stride = [], 1
-    for height in heights:
-        strides.append(stride)
-        stride *= height + 1
-    return strides

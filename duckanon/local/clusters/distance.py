@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from duckanon.hierarchy import Hierarchy
-
-# Costs are whole millionths, so that equal distances are equal whatever order they were added in.
-UNIT = 1_000_000
+from duckanon.local.costs import UNIT
 
 
 def distances_from_raw(height: int, beta: float) -> list[float]:
@@ -14,7 +12,7 @@ def distances_from_raw(height: int, beta: float) -> list[float]:
     return [sum(weights[:level]) / sum(weights) for level in range(height + 1)]
 
 
-def level_costs(hierarchy: Hierarchy, beta: float) -> list[int]:
+def cell_costs(hierarchy: Hierarchy, beta: float) -> list[int]:
     """What a cell costs at each level; an important column costs more, so that it is generalized less."""
     return [round(UNIT * hierarchy.importance * share) for share in distances_from_raw(hierarchy.height, beta)]
 
@@ -29,7 +27,7 @@ class Distance:
 
     def __init__(self, hierarchies: tuple[Hierarchy, ...], beta: float) -> None:
         self.hierarchies = hierarchies
-        self.costs = [level_costs(hierarchy, beta) for hierarchy in hierarchies]
+        self.costs = [cell_costs(hierarchy, beta) for hierarchy in hierarchies]
 
     def common_cost(self) -> str:
         """The cost of one row of the two clusters once they are merged; what their rows lose by it is eq. 7."""

@@ -9,9 +9,9 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.models.classes import judged_classes
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
-from duckanon.search.batch.packing import Packing
+from duckanon.search.batch.keys import NodeKeys
 from duckanon.search.lattice import Node
-from duckanon.search.measure import Measurer
+from duckanon.search.measure import Measurement, Measurer
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,12 @@ class BatchMeasurer:
     def __init__(self, measurer: Measurer) -> None:
         self.measurer = measurer
         self.census: Census = measurer.census
-        self.packing = Packing(self.census.hierarchies)
+        self.keys = NodeKeys(self.census.hierarchies)
         self._sensitive = sorted({part.index for part in measurer.judged})
         self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
         self._classes = self._written()
         self._prices: exp.Table | None = None
+        self._alone: dict[Node, Measurement] = {}
         size = measurer.unit.size
         self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
 
@@ -77,7 +78,13 @@ class BatchMeasurer:
         budget = self.measurer.problem.budget
         if not counts.within(budget):
             return False
-        return not self.measurer.table_rules or self.measurer.measure(counts.node).holds(budget)
+        return not self.measurer.table_rules or self.alone(counts.node).holds(budget)
+
+    def alone(self, node: Node) -> Measurement:
+        """A node by itself, against all constraints; what was asked once is known."""
+        if node not in self._alone:
+            self._alone[node] = self.measurer.measure(node)
+        return self._alone[node]
 
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
         """Per node the importance-weighted NCP of all cells of its failing rows."""
@@ -85,7 +92,7 @@ class BatchMeasurer:
         asked = [found.node for found in counts if found.failing_rows]
         for group, base in self._aggregates.groups(asked) if asked else ():
             query = f"""SELECT node, SUM(x * cost) FROM (
-                SELECT node, x, UNNEST({self.packing.cells(group)}) AS cell
+                SELECT node, x, UNNEST({self.keys.cells(group)}) AS cell
                 FROM ({self._classes_of(group, base)}) AS classes WHERE failing
             ) AS cells JOIN {_name(self._priced())} AS prices USING (cell) GROUP BY node"""
             for position, cost in self.census.engine.fetch(query, f"the cost of what fails at {len(group)} nodes"):
@@ -100,13 +107,13 @@ class BatchMeasurer:
     def _priced(self) -> exp.Table:
         if self._prices is None:
             self._prices = self.census.scratch.table(
-                "prices", self.packing.prices(), "the cost of every generalized value"
+                "prices", self.keys.prices(), "the cost of every generalized value"
             )
         return self._prices
 
     def _written(self) -> str:
         """The classes of `cells`: their node and keys, the size x, and whether each is failing."""
-        keys, judged = ["node", *self.packing.names], self.measurer.judged
+        keys, judged = ["node", *self.keys.names], self.measurer.judged
         k, unit = self.measurer.policy.k, self.measurer.unit
         classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, unit=unit)
         return classes.sql(self.census.engine.dialect, identify=True).removeprefix("WITH ")
@@ -116,7 +123,7 @@ class BatchMeasurer:
         positions = ", ".join(str(position) for position in range(len(nodes)))
         values = "".join(f'"s{index}", ' for index in self._sensitive)
         values += "".join(f"{name}, " for name in self.measurer.unit.columns)
-        cells = f"SELECT UNNEST([{positions}]) AS node, {self.packing.keys(nodes)}, {values}n FROM {_name(base.table)}"
+        cells = f"SELECT UNNEST([{positions}]) AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._classes}'
 
 

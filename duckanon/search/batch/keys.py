@@ -1,4 +1,4 @@
-"""The codes of a node in few whole numbers, and what each generalized value costs."""
+"""The keys of the classes of many nodes, and what each generalized value in them costs."""
 
 from __future__ import annotations
 
@@ -9,21 +9,16 @@ from sqlglot import exp
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, double, literal, sql
 from duckanon.search.lattice import Node
+from duckanon.search.packing import Packing
 
 
-class Packing:
-    """The codes of a node's levels as few whole numbers, and back. A column at its top tells nothing: code 0."""
+class NodeKeys:
+    """The codes of a node's levels, packed into the columns `names`. A column at its top tells nothing: code 0."""
 
     def __init__(self, hierarchies: tuple[Hierarchy, ...]) -> None:
         self.hierarchies = hierarchies
-        self._strides: list[tuple[int, int]] = []  # per hierarchy: in which number, and what its code is multiplied by
-        word, stride = 0, 1
-        for hierarchy in hierarchies:
-            if stride * self._size(hierarchy) >= 2**62:
-                word, stride = word + 1, 1
-            self._strides.append((word, stride))
-            stride *= self._size(hierarchy)
-        self.names = [f"k{index}" for index in range(word + 1)]
+        self._packing = Packing(self._size(hierarchy) for hierarchy in hierarchies)
+        self.names = [f"k{word}" for word in range(self._packing.words)]
         # Per hierarchy, the first of its cells: codes of all its levels below the top, one level after the other.
         sizes = [hierarchy.height * self._size(hierarchy) for hierarchy in hierarchies]
         self._first_cells = [0, *accumulate(sizes)]
@@ -34,24 +29,19 @@ class Packing:
 
     def keys(self, nodes: list[Node]) -> str:
         """The keys of the nodes, one below the other."""
-        packed = [[self._packed(node, word) for node in nodes] for word in range(len(self.names))]
-        lists = zip(packed, self.names, strict=True)
-        return ", ".join(f'UNNEST([{", ".join(keys)}]) AS "{name}"' for keys, name in lists)
+        words = zip(self.names, *map(self._packed, nodes), strict=True)
+        return ", ".join(f'UNNEST([{", ".join(keys)}]) AS "{name}"' for name, *keys in words)
 
-    def _packed(self, node: Node, word: int) -> str:
-        codes = zip(self.hierarchies, node, self._strides, strict=True)
-        parts = [
-            f'CAST("{hierarchy.code(level)}" AS BIGINT) * {stride}'
-            for hierarchy, level, (at, stride) in codes
-            if at == word and level < hierarchy.height
-        ]
-        return " + ".join(parts) or "CAST(0 AS BIGINT)"
+    def _packed(self, node: Node) -> list[str]:
+        pairs = zip(self.hierarchies, node, strict=True)
+        return self._packing.packed(f'"{h.code(level)}"' if level < h.height else None for h, level in pairs)
 
     def cells(self, nodes: list[Node]) -> str:
         """The cells of a class that cost something and are not at the top, as a list, by the position of its node."""
+        codes = self._packing.unpacked([f'"{name}"' for name in self.names])
         lists = [
             [
-                f"{self._offset(hierarchy, level)} + {self._unpacked(hierarchy)}"
+                f"{self._offset(hierarchy, level)} + {codes[hierarchy.index]}"
                 for hierarchy, level in zip(self.hierarchies, node, strict=True)
                 if level in _costly(hierarchy)
             ]
@@ -59,10 +49,6 @@ class Packing:
         ]
         cases = " ".join(f"WHEN {position} THEN [{', '.join(cells)}]" for position, cells in enumerate(lists) if cells)
         return f"CASE node {cases} ELSE CAST([] AS BIGINT[]) END" if cases else "CAST([] AS BIGINT[])"
-
-    def _unpacked(self, hierarchy: Hierarchy) -> str:
-        word, stride = self._strides[hierarchy.index]
-        return f'"{self.names[word]}" // {stride} % {self._size(hierarchy)}'
 
     def _offset(self, hierarchy: Hierarchy, level: int) -> int:
         """Added to a code it names the cell among all codes of all hierarchies and levels."""

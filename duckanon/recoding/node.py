@@ -1,0 +1,70 @@
+"""The classes of one node of the lattice, and how a release shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.census.counting import Census
+from duckanon.hierarchy import Hierarchy, named_levels
+from duckanon.query.expressions import column, same, sql
+from duckanon.recoding.rows import Shown
+from duckanon.search.lattice import Node
+from duckanon.search.measure import Measurer
+
+
+@dataclass(frozen=True)
+class NodeClasses:
+    """One node of the lattice: every row at the same levels."""
+
+    measurer: Measurer
+    node: Node
+
+    @property
+    def census(self) -> Census:
+        return self.measurer.census
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns of the census that tell the classes apart."""
+        return self.census.keys(self.node)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        return named_levels(self.census.hierarchies, self.node)
+
+    def described(self, shown: Census) -> dict[str, str]:
+        """What is done to each quasi-identifier, in words, by a release that shows the census so."""
+        pairs = zip(shown.hierarchies, self.node, strict=True)
+        return {hierarchy.column.name: hierarchy.describe(level) for hierarchy, level in pairs}
+
+    def labels(self) -> list[Shown]:
+        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        return [
+            Shown(h.code(level), _labels(h, level)) if level < h.height else Shown(None, None) for h, level in pairs
+        ]
+
+    def holding(self) -> exp.Select:
+        """The classes that do not fail: their keys and sizes."""
+        classes = self.measurer.classes(self.node).subquery("classes")
+        names = [column(name) for name in (*self.keys, "x")]
+        return exp.select(*names).from_(classes).where(sql("NOT failing"))
+
+    def with_cells(self, classes: exp.Select) -> exp.Select:
+        """The cells `c` of the census that are in the classes `g`."""
+        on = same(self.keys, "c", "g", nulls=False)
+        return classes.join(exp.alias_(self.census.table, "c", table=True), on=on)
+
+    def shown_by(self, classes: exp.Select) -> Census:
+        """The census as a release of the classes `g` shows it."""
+        at_top = [h for h, level in zip(self.census.hierarchies, self.node, strict=True) if level == h.height]
+        raw = classes.select(*(column(h.code(0), "c") for h in at_top))
+        return self.census.as_released(self.with_cells(raw), at_top)
+
+
+def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:
+    """code and label of one level; at level 0 the label is the value itself, in its own type."""
+    label = column("value") if level == 0 else column(f"label_{level}")
+    code = column(f"code_{level}")
+    return exp.select(code.as_("code"), label.as_("label")).distinct().from_(hierarchy.mapping)
