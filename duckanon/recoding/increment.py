@@ -67,7 +67,7 @@ class Increment(FullDomain):
                 text = column(f"t{source.released.index(h.column.name)}")
                 stars = sql("MAX(LENGTH(:t))", t=text)
                 query = exp.select(stars).from_(before).where(sql("REPLACE(:t, '*', '') = ''", t=text))
-                ((longest[h.index],),) = self.census.engine.fetch(query)
+                ((longest[h.index],),) = self.census.workbench.fetch(query)
         if None in longest.values():  # of no rows; then what holds is the whole release
             return self._shown_by(exp.select().from_(self.holding().subquery("g")))
         return self.census.with_lengths(longest)
@@ -102,13 +102,15 @@ class Increment(FullDomain):
         return self.census.scratch.table("increment", query, "the last release, and what is new")
 
     def _count(self, before: exp.Table) -> None:
-        engine = self.census.engine
+        workbench = self.census.workbench
         sums = [sql(f"CAST(COALESCE(SUM({what}), 0) AS BIGINT)") for what in _SUMS]
-        ((found, self.partly),) = engine.fetch(exp.select(*sums).from_(self.cells), "what is there of the last release")
-        ((previous,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(before))
+        ((found, self.partly),) = workbench.fetch(
+            exp.select(*sums).from_(self.cells), "what is there of the last release"
+        )
+        ((previous,),) = workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(before))
         self.lost = previous - found
         sizes = exp.select("COUNT(*)", sql("COALESCE(SUM(x), 0)"), sql("COALESCE(SUM(x * x), 0)"))
-        ((classes, rows, squares),) = engine.fetch(sizes.from_(self.good))
+        ((classes, rows, squares),) = workbench.fetch(sizes.from_(self.good))
         self.rows, self.classes = int(rows), classes
         self.new_rows: int | None = self.rows - int(previous)
         self.measured = replace(
