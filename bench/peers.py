@@ -56,14 +56,14 @@ def _hierarchy_tables(released: Path) -> dict[str, dict[str, list[str]]]:
     """Each hierarchy as {value: its label at every level}: what the peers take is taken from ours."""
     from duckanon.census.counting import take_census
     from duckanon.census.source import bind_source
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.duckdb.warehouse import DuckDB
     from duckanon.engine.scratch import Scratch
 
     wanted = duckanon.Policy.load(released)
     tables: dict[str, dict[str, list[str]]] = {}
     with DuckDB.open(None, writable=True) as engine:
         scratch = Scratch(engine)
-        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         for hierarchy in census.hierarchies:
             labels = ", ".join(["value::VARCHAR", *(f"label_{level}" for level in range(1, hierarchy.height))])
             rows = engine.connection.execute(f"SELECT {labels} FROM {hierarchy.mapping.sql('duckdb')}").fetchall()

@@ -13,7 +13,7 @@ from bench.stopwatch import best, least, seconds_of
 from duckanon import Policy
 from duckanon.census.counting import Census, take_census
 from duckanon.census.source import bind_source
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.search import FoundNode, search
 from duckanon.search.measure import Measurer
@@ -43,7 +43,7 @@ class Searched:
     def census(self) -> Census:
         policy = self.policy(Wanted())
         scratch = Scratch(self.engine)
-        return take_census(policy, bind_source(policy, scratch), scratch)
+        return take_census(policy, bind_source(policy, self.engine, scratch), scratch)
 
     def policy(self, wanted: Wanted) -> Policy:
         return Policy.parse(written(self.data, wanted), Path())

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     import pandas
 
-    from duckanon.engine import Engine
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import DuckDB
     from duckanon.errors import (
         BusyError,
         DuckanonError,
@@ -67,9 +66,9 @@ def connect(database: str | Path | None = None, *, read_only: bool = False) -> D
     """Open a DuckDB file that exists, or an empty database in memory. Use it in a `with` statement."""
     from pathlib import Path
 
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import open_warehouse
 
-    return DuckDB.open(Path(database) if database is not None else None, writable=not read_only)
+    return open_warehouse(Path(database) if database is not None else None, writable=not read_only)
 
 
 def run(
@@ -82,27 +81,28 @@ def run(
     incremental: bool = False,
     wait: float = 0,
 ) -> Result:
-    """Anonymize: search, release and verify. `db` is what `connect` gives, or an open duckdb connection.
+    """Anonymize: search, release and verify. `db` is what `connect` gives, or an open DuckDB connection.
 
     Another run to the same place is waited for, at most `wait` seconds. How the run goes stands in the log `duckanon`.
     """
     from contextlib import ExitStack
 
     from duckanon.engine.lock import one_at_a_time
-    from duckanon.ledger import ReleaseAddress, database_of
+    from duckanon.engine.opening import warehouse_of
+    from duckanon.ledger import ReleaseAddress
     from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import run
     from duckanon.watch import Logged
 
     wanted = _policy(policy)
-    with Logged(wanted.name) as watch, _engine(db) as engine, ExitStack() as held:
-        database = database_of(engine)
+    with Logged(wanted.name) as watch, warehouse_of(db) as warehouse, ExitStack() as held:
+        database = warehouse.database
         address = ReleaseAddress.of(wanted, database)
         with noted_if_it_cannot_start(wanted, database, dry_run):
             held.enter_context(one_at_a_time(None if dry_run else address.key, wait))
         return run(
             wanted,
-            engine,
+            warehouse,
             replace=replace,
             dry_run=dry_run,
             if_changed=if_changed,
@@ -114,9 +114,10 @@ def run(
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:
     """Measure the source, or the existing release, against the policy; writes nothing."""
     from duckanon.audit.check import check
+    from duckanon.engine.opening import warehouse_of
 
-    with _engine(db) as engine:
-        return check(_policy(policy), engine, release=release)
+    with warehouse_of(db) as warehouse:
+        return check(_policy(policy), warehouse, release=release)
 
 
 def metrics(
@@ -133,11 +134,12 @@ def metrics(
     `entity` names the column of the people, where one may have several rows: then these are counted.
     """
     from duckanon.analysts.metrics import measure
+    from duckanon.engine.opening import warehouse_of
 
     asked = [qi] if isinstance(qi, str) else list(qi)
     columns = [sensitive] if isinstance(sensitive, str) else list(sensitive)
-    with _engine(db) as engine:
-        return measure(engine, source, asked, columns, k, entity).as_frame()
+    with warehouse_of(db) as warehouse:
+        return measure(warehouse, source, asked, columns, k, entity).as_frame()
 
 
 def history(db: Any, policy: Policy | str | Path | None = None) -> pandas.DataFrame:
@@ -145,35 +147,19 @@ def history(db: Any, policy: Policy | str | Path | None = None) -> pandas.DataFr
 
     A name has letters, digits and _ only: any other text is the path of a policy file.
     """
+    from duckanon.engine.opening import warehouse_of
     from duckanon.ledger.history import as_frame, history
 
     if not isinstance(policy, str) or not re.fullmatch(r"\w+", policy, re.ASCII):
         policy = policy if policy is None else _policy(policy).name
-    with _engine(db) as engine:
-        return as_frame(history(engine, policy))
+    with warehouse_of(db) as warehouse:
+        return as_frame(history(warehouse, policy))
 
 
 def _policy(policy: Policy | str | Path) -> Policy:
     from duckanon.policy import Policy
 
     return policy if isinstance(policy, Policy) else Policy.load(policy)
-
-
-class _engine:  # noqa: N801 - reads as a function
-    """The engine of `db`; a bare connection is wrapped for the time being and left open."""
-
-    def __init__(self, db: Any) -> None:
-        from duckanon.engine.duckdb import DuckDB
-
-        self.wrapped = None if isinstance(db, DuckDB) else DuckDB.wrap(db)
-        self.engine: Engine = self.wrapped or db
-
-    def __enter__(self) -> Engine:
-        return self.engine
-
-    def __exit__(self, *_: object) -> None:
-        if self.wrapped is not None:
-            self.wrapped.close()
 
 
 class _Package(ModuleType):

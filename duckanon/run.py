@@ -15,7 +15,7 @@ from duckanon.audit.release import audit_release
 from duckanon.census.counting import take_census
 from duckanon.census.pseudonyms import policy_key
 from duckanon.census.source import BoundSource, bind_source
-from duckanon.engine import Engine
+from duckanon.engine import Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError
 from duckanon.ledger.record import RunRecord
@@ -41,7 +41,7 @@ _LAST_STEP = {"released": "settled", "unchanged": "unchanged", "holds": "holds"}
 
 def run(
     policy: Policy,
-    engine: Engine,
+    warehouse: Warehouse,
     *,
     replace: bool = False,
     dry_run: bool = False,
@@ -55,7 +55,7 @@ def run(
     line in the ledger.
     """
     watch = watch or Watch()
-    job = Run(policy, engine, RunRecord(policy, engine, dry_run), watch, incremental)
+    job = Run(policy, warehouse, RunRecord(policy, warehouse, dry_run), watch, incremental)
     if if_changed:
         job.record.must_be_kept()
     if incremental:
@@ -84,7 +84,7 @@ class Run:
     """The state of one run: what is known so far, and how long each part took."""
 
     policy: Policy
-    engine: Engine
+    warehouse: Warehouse
     record: RunRecord
     watch: Watch
     incremental: bool = False
@@ -95,19 +95,19 @@ class Run:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.scratch = Scratch(self.engine)
+        self.scratch = Scratch(self.warehouse.workbench)
 
     def release(self, replace: bool, dry_run: bool, if_changed: bool) -> Result:
         """Make the release and let it take its place, with its entry in the ledger."""
-        self.target = open_target(self.policy, self.engine, replace, dry_run)
-        self.stands = exists(self.policy, self.engine) and (not replace or is_ours(self.policy, self.engine))
-        before = Scratch(self.engine)
+        self.target = open_target(self.policy, self.warehouse, replace, dry_run)
+        self.stands = exists(self.policy, self.warehouse) and (not replace or is_ours(self.policy, self.warehouse))
+        before = Scratch(self.warehouse.workbench)
         try:
             self.previous = self.look_back(before)
             before.clear(keep=("previous", "previous_rows"))
             standing = self.standing if if_changed and self.stands else None
             self.key = policy_key(self.policy)
-            with self.engine.transaction():
+            with self.warehouse.transaction():
                 result = self.execute(dry_run, standing)
                 self.scratch.clear()
                 if result.status != "released":
@@ -139,14 +139,14 @@ class Run:
         if self.record.is_another(self.standing):
             return edited(self.incremental)
         rules = self.record.last_rules()
-        return look_back(self.policy, self.engine, scratch, compared, self.incremental, rules)
+        return look_back(self.policy, self.warehouse, scratch, compared, self.incremental, rules)
 
     def execute(self, dry_run: bool, standing: str | None) -> Result:
         policy, scratch = self.policy, self.scratch
         with self.timed("source", f"reading {policy.name}"):
-            source = bind_source(policy, scratch, self.key)
+            source = bind_source(policy, self.warehouse, scratch, self.key)
             self.target.must_not_be(source)
-            self.record.take(source.relation, self.engine)
+            self.record.take(source.relation)
         if unchanged := self.record.unchanged(standing):
             return unchanged
         warnings = tuple(self.record.asks_for_less())

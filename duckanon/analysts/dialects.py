@@ -14,10 +14,6 @@ from duckanon.errors import Fault, PolicyError
 from duckanon.query.expressions import sql
 
 OWN = "duckdb"
-_ONE_TEXT = (
-    *("VARCHAR", "BOOLEAN", "DATE", "TIMESTAMP", "DECIMAL"),
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"),
-)
 _LARGEST = 1.7976931348623157e308
 
 
@@ -39,7 +35,7 @@ def said(executed: Executed, dialect: str) -> str:
 def must_have_one_text(columns: Iterable[Column], dialect: str) -> None:
     """Policies and hierarchies name values by their text, which must be the same in both engines: 1.0 may be 1."""
     for column in columns:
-        if dialect != OWN and column.type.split("(")[0] not in _ONE_TEXT:
+        if dialect != OWN and not column.type.one_text:
             raise _refused(dialect, f"the values of {column.name}, of type {column.type}, as the same texts")
 
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon import resources
 from duckanon.census.source import bind_source
-from duckanon.engine import Engine
+from duckanon.engine import Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, PolicyError
 from duckanon.hierarchy import Hierarchy
@@ -22,15 +22,15 @@ from duckanon.query.names import folded
 _EXAMPLES = 3
 
 
-def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False) -> tuple[str, list[Fault]]:
+def show(policy: Policy, warehouse: Warehouse, only: str | None, as_csv: bool = False) -> tuple[str, list[Fault]]:
     """Every hierarchy of the policy (or that of one column) as text, and what is wrong with any of them."""
     if as_csv and only is None:
         raise PolicyError([Fault("--csv", "needs a column: a file holds one hierarchy", "name the quasi-identifier")])
-    scratch = Scratch(engine)
+    scratch = Scratch(warehouse.workbench)
     texts: list[str] = []
     faults: list[Fault] = []
     try:
-        source = bind_source(policy, scratch)
+        source = bind_source(policy, warehouse, scratch)
         wanted = [(q, c) for q, c in source.quasi_identifiers if only is None or folded(c.name) == folded(only)]
         if not wanted:
             names = ", ".join(c.name for _, c in source.quasi_identifiers)
@@ -38,11 +38,11 @@ def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False)
         for pair in wanted:
             name = column(pair[1].name)
             tuples = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
-            table = scratch.table("tuples", tuples, f"values of {pair[1].name}")
+            table = scratch.collected("tuples", tuples, f"values of {pair[1].name}", warehouse)
             try:
-                built = build_hierarchies([pair], table, scratch, policy.unmapped)
-                (hierarchy,) = built.hierarchies
-                texts.append(_csv(hierarchy, engine) if as_csv else _text(hierarchy, built.unmapped, engine, policy.k))
+                built = build_hierarchies([pair], table, warehouse, scratch, policy.unmapped)
+                (hierarchy,), bench = built.hierarchies, scratch.workbench
+                texts.append(_csv(hierarchy, bench) if as_csv else _text(hierarchy, built.unmapped, bench, policy.k))
             except HierarchyError as error:
                 faults += error.faults
             scratch.clear(keep=("source", "source_rows"))
@@ -51,35 +51,35 @@ def show(policy: Policy, engine: Engine, only: str | None, as_csv: bool = False)
     return "\n\n".join(texts), faults
 
 
-def _csv(hierarchy: Hierarchy, engine: Engine) -> str:
+def _csv(hierarchy: Hierarchy, workbench: Workbench) -> str:
     """The hierarchy in the form of a hierarchy file: one line per value of the source, with its labels."""
     labels = [text_of(column("value")), *(column(f"label_{level}") for level in range(1, hierarchy.height))]
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow([f"level_{level}" for level in range(hierarchy.height + 1)])
-    for row in engine.fetch(exp.select(*labels).from_(hierarchy.mapping).order_by("code_0")):
+    for row in workbench.fetch(exp.select(*labels).from_(hierarchy.mapping).order_by("code_0")):
         writer.writerow([*row, hierarchy.top])
     return written.getvalue().rstrip("\n")
 
 
-def _text(hierarchy: Hierarchy, unmapped: tuple[Unmapped, ...], engine: Engine, k: int) -> str:
+def _text(hierarchy: Hierarchy, unmapped: tuple[Unmapped, ...], workbench: Workbench, k: int) -> str:
     gaps = ", ".join(f"{part.values:,} values ({part.rows:,} rows) unmapped" for part in unmapped) or "nothing unmapped"
     nulls = f", {hierarchy.nulls:,} rows NULL" if hierarchy.nulls else ""
     lines = [f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, {gaps}"]
     for level, measured in enumerate(hierarchy.levels):
-        examples = ", ".join(_examples(hierarchy, level, engine, k))
+        examples = ", ".join(_examples(hierarchy, level, workbench, k))
         lines.append(f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}")
     return "\n".join(lines)
 
 
-def _examples(hierarchy: Hierarchy, level: int, engine: Engine, k: int) -> list[str]:
+def _examples(hierarchy: Hierarchy, level: int, workbench: Workbench, k: int) -> list[str]:
     """The labels of the most people: a level is best understood by what it says of many, and at least k."""
     if level == hierarchy.height:
         return [hierarchy.top]
     name = "value" if level == 0 else f"label_{level}"
     label = text_of(column(name))
     query = exp.select(label.as_("label")).from_(hierarchy.mapping).group_by(label.copy()).having(f"SUM(n) >= {k}")
-    rows = engine.fetch(query.order_by("SUM(n) DESC", "label").limit(_EXAMPLES))
+    rows = workbench.fetch(query.order_by("SUM(n) DESC", "label").limit(_EXAMPLES))
     more = ["…"] if hierarchy.levels[level].values > _EXAMPLES else []
     return [row[0] for row in rows] + more
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
-from duckanon.engine import Column, Engine, Reading, Relation
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine import Column, Reading, Relation, Warehouse
+from duckanon.engine.opening import DuckDB, open_warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
@@ -81,17 +81,17 @@ def open_source(source: str, database: Path | None) -> DuckDB:
     if database is None and not is_file(source):
         remedy = "name its database with --db, or give a CSV, Parquet or JSON file"
         raise PolicyError([Fault("SOURCE", f"'{source}' is a table of no database", remedy)])
-    return DuckDB.open(database, writable=False)
+    return open_warehouse(database, writable=False)
 
 
 def measure(
-    engine: Engine, source: str, qi: list[str], sensitive: list[str], k: int, entity: str | None = None
+    warehouse: Warehouse, source: str, qi: list[str], sensitive: list[str], k: int, entity: str | None = None
 ) -> Metrics:
     """Ask the macros all that they know of a table, view or file; by people, where `entity` names them."""
-    scratch = Scratch(engine)
+    scratch = Scratch(warehouse.workbench)
     try:
-        relation = _relation(source, sensitive, scratch)
-        columns = engine.columns(relation.table)
+        relation = _relation(source, sensitive, warehouse, scratch)
+        columns = warehouse.columns(relation.table)
         asked = _known(qi, "qi", columns)
         protected = _known(sensitive, "sensitive", columns)
         _apart(asked, protected)
@@ -103,16 +103,16 @@ def measure(
     return Metrics(source, tuple(asked), k, found)
 
 
-def _relation(source: str, sensitive: list[str], scratch: Scratch) -> Relation:
+def _relation(source: str, sensitive: list[str], warehouse: Warehouse, scratch: Scratch) -> Relation:
     """The source; of a CSV file the sensitive columns as numbers where they all are, the others as texts."""
-    found = scratch.engine.find(source)
+    found = warehouse.find(source)
     if found is not None:
         return found
     if not is_file(source):
-        what = f"there is no table or view '{source}' in {scratch.engine.location}"
-        raise PolicyError([Fault("SOURCE", what, scratch.engine.nearest(source))])
-    rows, name = scratch.adopt("TABLE", "source_rows"), scratch.adopt("VIEW", "source")
-    scratch.engine.define_file(name, source, Reading(numbers=tuple(sensitive)), rows)
+        what = f"there is no table or view '{source}' in {warehouse.location}"
+        raise PolicyError([Fault("SOURCE", what, warehouse.nearest(source))])
+    rows, name = (scratch.adopt(*thing, warehouse) for thing in (("TABLE", "source_rows"), ("VIEW", "source")))
+    warehouse.define_file(name, source, Reading(numbers=tuple(sensitive)), rows)
     return Relation((name.name,), "view")
 
 
@@ -141,7 +141,7 @@ def _people(
     if name in qi:
         raise PolicyError([Fault("entity", f"'{name}' is a quasi-identifier too")])
     nobody = exp.select("COUNT(*)").from_(relation.table).where(sql(":e IS NULL", e=column(name)))
-    ((rows,),) = scratch.engine.fetch(nobody)
+    ((rows,),) = scratch.workbench.fetch(nobody)
     if rows:
         raise PolicyError([Fault("entity", f"'{name}' is NULL in {rows:,} rows: nobody knows whose they are")])
     return People(relation, qi, scratch, name)

@@ -9,7 +9,7 @@ from duckanon.analysts.portable import DIALECTS, comment
 from duckanon.census.counting import Census, take_census
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource, bind_source
-from duckanon.engine import Engine, Executed
+from duckanon.engine import Executed, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.hierarchy import named_levels
@@ -26,15 +26,15 @@ from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
 
 
-def script(policy: Policy, engine: Engine, levels: str | None, dialect: str) -> str:
+def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: str) -> str:
     """Every statement of a run at one node (hierarchies, census, level view, checks, release) or, of a local method, of
     its placing: what it prints gives the released rows, statement by statement."""
     if dialect not in DIALECTS:
         raise PolicyError([Fault("--dialect", f"there is no '{dialect}'", f"one of {', '.join(DIALECTS)}")])
-    scratch = Scratch(engine, prefix=f"duckanon_{policy.name}")
+    scratch = Scratch(warehouse.workbench, prefix=f"duckanon_{policy.name}")
     try:
-        with engine.traced() as counting:
-            source = bind_source(policy, scratch)
+        with scratch.workbench.traced() as counting:
+            source = bind_source(policy, warehouse, scratch)
             must_have_one_text([c for _, c in (*source.quasi_identifiers, *source.sensitive)], dialect)
             census = take_census(policy, source, scratch)
             measurer = Measurer(Problem.of(policy, census))
@@ -70,7 +70,7 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
         if listing is None or not isinstance(spec, MappingFile) or quoted(listing.name) not in executed.statement:
             continue
         names = [f"level_{level}" for level in range(hierarchy.height + 1)]
-        rows = census.engine.fetch(exp.select(*map(column, names)).from_(listing).order_by(*names))
+        rows = census.workbench.fetch(exp.select(*map(column, names)).from_(listing).order_by(*names))
         listed = exp.select(*map(column, names)).from_(exp.values(rows, alias="listed", columns=names))
         return Executed(executed.note, create("TABLE", listing, listed, temporary=True))
     return executed
@@ -112,7 +112,7 @@ def _found(measurer: Measurer) -> Node:
 
 
 def _node_statements(measurer: Measurer, node: Node, source: BoundSource, scratch: Scratch) -> list[Executed]:
-    with scratch.engine.traced() as executed:
+    with scratch.workbench.traced() as executed:
         scratch.view("level", _level_view(measurer.census, node), "the level view over the census")
         recoding = FullDomain(measurer, measurer.measure(node, wholly=True))
         _release(recoding, source, scratch, executed)
@@ -123,11 +123,11 @@ def _local_statements(measurer: Measurer, source: BoundSource, scratch: Scratch)
     """The placing takes hundreds of statements, chosen by what the ones before have counted: those that make its tables
     lead to the same placement on the same data."""
     method = measurer.policy.search.method
-    with scratch.engine.traced() as placing:
+    with scratch.workbench.traced() as placing:
         placement = find_placement(measurer, lambda *_: None)
     if placement is None:
         raise PolicyError([Fault("policy", f"{method} finds no release that holds")], measurer.policy.file)
-    with scratch.engine.traced() as releasing:
+    with scratch.workbench.traced() as releasing:
         _release(LocalRecoding(measurer, placement), source, scratch, releasing)
     return [part for part in placing if part.makes] + [part for part in releasing if part.note or part.makes]
 

@@ -12,7 +12,7 @@ from duckanon.audit.release import audit_release
 from duckanon.census.counting import Census, released_value, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy, named_levels
@@ -25,18 +25,18 @@ from duckanon.result import Result
 from duckanon.search.lattice import Node
 
 
-def check(policy: Policy, engine: Engine, *, release: bool = False) -> Result:
+def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Result:
     """Does the source hold the policy as it is, or, with `release`, does the existing release?"""
-    scratch = Scratch(engine)
+    scratch = Scratch(warehouse.workbench)
     start = time.perf_counter()
     try:
-        source = bind_source(policy, scratch)
+        source = bind_source(policy, warehouse, scratch)
         census = take_census(policy, source, scratch)
         if release:
             relation = existing_release(policy, source, scratch)
-            must_have_its_columns(policy, relation, source, engine)
+            must_have_its_columns(policy, relation, source, warehouse)
             census = _as_shown(census, relation)
-            node = _levels(census, relation, said_levels(policy, engine))
+            node = _levels(census, relation, said_levels(policy, warehouse))
             people = _people_of_release(census, node, source, relation, scratch)
         else:
             relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
@@ -99,7 +99,7 @@ def _as_shown(census: Census, relation: Relation) -> Census:
         if h.tells_length:
             text = text_of(column(h.column.name))
             query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(relation.table)
-            ((stars,),) = census.engine.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
+            ((stars,),) = census.workbench.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
             longest |= {h.index: stars} if stars else {}
     return census.with_lengths(longest)
 
@@ -107,11 +107,11 @@ def _as_shown(census: Census, relation: Relation) -> Census:
 def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:
     """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
     None: it is of no single level."""
-    levels = [_level(census.engine, h, relation, said.get(h.column.name)) for h in census.hierarchies]
+    levels = [_level(census.workbench, h, relation, said.get(h.column.name)) for h in census.hierarchies]
     return None if None in levels else tuple(level for level in levels if level is not None)
 
 
-def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
+def _level(workbench: Workbench, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
     released = text_of(column(hierarchy.column.name)).as_("label")
     labels = exp.select(released).distinct().from_(relation.table).subquery("r")
     levels = range(hierarchy.height + 1)
@@ -127,7 +127,7 @@ def _level(engine: Engine, hierarchy: Hierarchy, relation: Relation, said: int |
             .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
             .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
         )
-        ((count,),) = engine.fetch(strange)
+        ((count,),) = workbench.fetch(strange)
         if count == 0:
             return level
     return None
@@ -140,7 +140,7 @@ def _utility(
     qi = [column(h.column.name) for h in census.hierarchies]
     classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
     shown = scratch.table("shown_classes", classes, "the classes of the release")
-    ((squares,),) = scratch.engine.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
+    ((squares,),) = scratch.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
     lost = [
         _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies
     ]
@@ -166,11 +166,11 @@ def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Ta
         *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),
     )
     query = query.from_(counts.subquery("c")).join(lowest.subquery("m"), on=sql("c.label = m.label"), join_type="left")
-    ((strange, levels, ncp, loss),) = census.engine.fetch(query)
+    ((strange, levels, ncp, loss),) = census.workbench.fetch(query)
     if strange:
         return None
     if level is not None:
         # The loss of one node is that of its levels over all source rows; NULL is generalized with the others.
-        ((rows,),) = census.engine.fetch(exp.select(sql("COALESCE(SUM(x_), 0)")).from_(shown))
+        ((rows,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x_), 0)")).from_(shown))
         return Lost(float(rows) * level / hierarchy.height, float(ncp), hierarchy.levels[level].loss)
     return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.audit.linkable import Linkable
 from duckanon.audit.questions import People, Rows
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Workbench
 from duckanon.models import Constraint, Finding, k_rule
 from duckanon.models.levels import level_weights
 from duckanon.models.registry import class_rules, table_rules
@@ -88,7 +88,7 @@ def _sensitive(part: AuditedColumn, index: int, asked: Rows) -> tuple[dict[str, 
     )
     leaks = asked.scratch.table(f"leaks_{index}", _leaks(part, asked.leakage(part.column)), "verify: leakage")
     figures = {"distinct_l": distinct_l, "entropy_l": entropy_l, "homogeneous_rows": homogeneous, "t": t}
-    figures["values"], omitted = _values(leaks, asked.engine)
+    figures["values"], omitted = _values(leaks, asked.workbench)
     if omitted:
         figures["values_omitted"] = omitted
     measured = {"distinct_l": distinct_l, "entropy_l": entropy_l, "t": t}
@@ -118,14 +118,14 @@ def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
     ).from_(leakage.subquery("leakage"))
 
 
-def _values(leaks: exp.Table, engine: Engine) -> tuple[dict[str, Any], int]:
+def _values(leaks: exp.Table, workbench: Workbench) -> tuple[dict[str, Any], int]:
     query = exp.select("text", "row_count", "alpha", "alp", "dif").from_(leaks)
     query = query.order_by("CASE WHEN named > 0 THEN 0 ELSE 1 END", "row_count DESC", "text").limit(_MOST_LISTED)
     listed = {
         text: {"rows": rows, "alpha": alpha, "alp": alp, "dif": dif}
-        for text, rows, alpha, alp, dif in engine.fetch(query)
+        for text, rows, alpha, alp, dif in workbench.fetch(query)
     }
-    ((count,),) = engine.fetch(exp.select("COUNT(*)").from_(leaks))
+    ((count,),) = workbench.fetch(exp.select("COUNT(*)").from_(leaks))
     return listed, count - len(listed)
 
 
@@ -136,7 +136,7 @@ def _measured(
     if name in known:
         return known[name] if known[name] is not None or name == "t" else 0
     if name in ("alpha", "alp", "dif"):
-        return _worst_leak(constraint, wanted, leaks, asked.engine)
+        return _worst_leak(constraint, wanted, leaks, asked.workbench)
     about = literal(part.column)
     if name == "recursive":
         assert wanted.recursive is not None
@@ -144,14 +144,16 @@ def _measured(
         return c if c is not None else float("inf")
     if name == "value_l":
         matches = exp.EQ(this=text_of(column("value")), expression=literal(constraint.value))
-        return _figure(asked.engine.fetch(asked.value_diversity(part.column).where(matches), "verify: value_diversity"))
+        return _figure(
+            asked.workbench.fetch(asked.value_diversity(part.column).where(matches), "verify: value_diversity")
+        )
     if name == "proximity":
         assert wanted.proximity is not None
         return _figure(asked.fetch("proximity", ("share",), about, double(wanted.proximity.epsilon)))
     return _level_figure(constraint, part, asked)
 
 
-def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, engine: Engine) -> float | None:
+def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, workbench: Workbench) -> float | None:
     """The highest figure over the values that the threshold is for."""
     if constraint.value is not None:
         ordinals = [list(wanted.values).index(constraint.value) + 1]
@@ -159,7 +161,7 @@ def _worst_leak(constraint: Constraint, wanted: Sensitive, leaks: exp.Table, eng
         own = [getattr(thresholds, constraint.name) is not None for thresholds in wanted.values.values()]
         ordinals = [0] + [ordinal for ordinal, has_own in enumerate(own, start=1) if not has_own]
     query = exp.select(exp.Max(this=column(constraint.name))).from_(leaks).where(column("named").isin(*ordinals))
-    ((worst,),) = engine.fetch(query)
+    ((worst,),) = workbench.fetch(query)
     return 0.0 if worst is None and constraint.name == "alpha" else worst
 
 
@@ -174,12 +176,14 @@ def _level_figure(constraint: Constraint, part: AuditedColumn, asked: Rows) -> f
     if constraint.name == "level_l":
         return levelled.diversity("level")[0]
     if constraint.name == "level_alpha":
-        alphas = dict(asked.engine.fetch(exp.select("value", "highest_lp").from_(levelled.leakage("level").subquery())))
+        alphas = dict(
+            asked.workbench.fetch(exp.select("value", "highest_lp").from_(levelled.leakage("level").subquery()))
+        )
         return float(alphas.get(int(constraint.value or 0), 0.0))
-    return _weight(wanted, levelled, asked.engine)
+    return _weight(wanted, levelled, asked.workbench)
 
 
-def _weight(wanted: Sensitive, levelled: Rows, engine: Engine) -> float | None:
+def _weight(wanted: Sensitive, levelled: Rows, workbench: Workbench) -> float | None:
     """The least sum, over the classes, of the weights of the distinct levels in it; where a level is everybody's, it is
     the only one that counts."""
     qi, view = [column(name) for name in levelled.qi], levelled.relation.table
@@ -192,7 +196,7 @@ def _weight(wanted: Sensitive, levelled: Rows, engine: Engine) -> float | None:
     classes = exp.select(known.as_("total")).from_(sizes.subquery("s"))
     classes = classes.join(levels.subquery("l"), on=same(levelled.qi, "s", "l", nulls=True), join_type="left")
     classes = classes.group_by(*(column(name, "s") for name in levelled.qi))
-    return _figure(engine.fetch(exp.select("MIN(total)").from_(classes.subquery("c")), "verify: level_weight"))
+    return _figure(workbench.fetch(exp.select("MIN(total)").from_(classes.subquery("c")), "verify: level_weight"))
 
 
 def _figure(rows: list[tuple[Any, ...]]) -> float | None:

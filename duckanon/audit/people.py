@@ -89,7 +89,7 @@ def _must_be_whole(
         .join(shown.subquery("r"), on=same([number, *keys], "p", "r", nulls=True), join_type="full")
         .where(sql("p.n IS DISTINCT FROM r.n"))
     )
-    ((found,),) = scratch.engine.fetch(differing, "verify: the release is the source at its levels")
+    ((found,),) = scratch.workbench.fetch(differing, "verify: the release is the source at its levels")
     if found:
         what = "does not hold the rows of the source at its levels, so nobody can tell how many people are in a class"
         raise ReleaseError(f"the release {what}; release it anew")

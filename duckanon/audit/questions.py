@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import column, literal, sql
 
@@ -21,17 +21,17 @@ class Rows:
         self.relation, self.qi, self.scratch = relation, qi, scratch
 
     @property
-    def engine(self) -> Engine:
-        return self.scratch.engine
+    def workbench(self) -> Workbench:
+        return self.scratch.workbench
 
     def table(self, macro: str, *arguments: exp.Expr, **named: exp.Expr) -> exp.Table:
         qi = exp.Array(expressions=[literal(name) for name in self.qi])
         options = [exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in named.items()]
-        return self.engine.macro(macro, literal(self.relation.spelled), qi, *arguments, *options)
+        return self.workbench.macro(macro, literal(self.relation.spelled), qi, *arguments, *options)
 
     def fetch(self, macro: str, outputs: tuple[str, ...], *about: exp.Expr, **named: exp.Expr) -> list[tuple[Any, ...]]:
         query = exp.select(*(column(output) for output in outputs)).from_(self.table(macro, *about, **named))
-        return self.engine.fetch(query, f"verify: {macro}")
+        return self.workbench.fetch(query, f"verify: {macro}")
 
     def sizes(self) -> list[tuple[int, int]]:
         """One histogram says all about class sizes; n rows have at most √(2n) different ones."""

@@ -11,7 +11,7 @@ from duckanon.census.people import linked_by_pseudonym, must_name_everybody, rep
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource, plain
 from duckanon.census.values import NO_LEVEL, ValueTable, value_table
-from duckanon.engine import Column, Engine
+from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Fault, PolicyError
 from duckanon.hierarchy import Hierarchy
@@ -47,8 +47,8 @@ class Census:
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
 
     @property
-    def engine(self) -> Engine:
-        return self.scratch.engine
+    def workbench(self) -> Workbench:
+        return self.scratch.workbench
 
     @property
     def codes(self) -> list[str]:
@@ -77,7 +77,7 @@ class Census:
             length = sql("MAX(LENGTH(:text))", text=text_of(column("value", f"m{h.index}")))
             on = exp.EQ(this=column(h.code(0), "r"), expression=column("code_0", f"m{h.index}"))
             query = query.select(length).join(exp.alias_(h.mapping, f"m{h.index}", table=True), on=on, join_type="left")
-        (lengths,) = self.engine.fetch(query, "the longest values that are released")
+        (lengths,) = self.workbench.fetch(query, "the longest values that are released")
         return self.with_lengths(dict(zip((h.index for h in masks), lengths, strict=True)))
 
     def keys(self, levels: tuple[int, ...]) -> list[str]:
@@ -87,31 +87,32 @@ class Census:
 
 def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it."""
-    tuples = scratch.table("tuples", _tuples(source), "the source, counted in one scan")
-    ((rows,),) = scratch.engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
+    tuples = scratch.collected("tuples", _tuples(source), "the source, counted in one scan", source.warehouse)
+    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
     if rows < _FEWEST_ROWS:
         what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
         raise PolicyError([Fault("source", what)], policy.file)
-    people = _people(policy, tuples, scratch.engine)
-    built = build_hierarchies(list(source.quasi_identifiers), tuples, scratch, policy.unmapped)
+    people = _people(policy, tuples, scratch.workbench)
+    wanted = list(source.quasi_identifiers)
+    built = build_hierarchies(wanted, tuples, source.warehouse, scratch, policy.unmapped)
     sensitive = [
-        value_table(index, wanted, column, tuples, people is not None, scratch)
-        for index, (wanted, column) in enumerate(source.sensitive)
+        value_table(index, asked, column, tuples, people is not None, scratch)
+        for index, (asked, column) in enumerate(source.sensitive)
     ]
     coded = _coded(built.tuples, built.hierarchies, sensitive, len(source.keep), people is not None)
     table = scratch.table("census", coded, "the census: codes of every level")
     scratch.drop(tuples)
     scratch.drop(built.tuples)
-    ((coded_rows,),) = scratch.engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
+    ((coded_rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
-    telling = _telling_columns(source, table, rows, scratch.engine)
+    telling = _telling_columns(source, table, rows, scratch.workbench)
     warnings += telling.values()
-    warnings += repeated_identifiers(source, scratch.engine)
-    warnings += linked_by_pseudonym(source, table, [h.code(0) for h in built.hierarchies], scratch.engine)
+    warnings += repeated_identifiers(source)
+    warnings += linked_by_pseudonym(source, table, [h.code(0) for h in built.hierarchies], scratch.workbench)
     return Census(
         table=table,
         rows=rows,
@@ -127,15 +128,15 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     )
 
 
-def _people(policy: Policy, tuples: exp.Table, engine: Engine) -> int | None:
+def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
     if policy.entity is None:
         return None
-    must_name_everybody(policy, tuples, engine)
-    ((people,),) = engine.fetch(exp.select("COUNT(DISTINCT e)").from_(tuples))
+    must_name_everybody(policy, tuples, workbench)
+    ((people,),) = workbench.fetch(exp.select("COUNT(DISTINCT e)").from_(tuples))
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench: Workbench) -> dict[str, str]:
     """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
     told = {}
     for position, kept in enumerate(source.keep):
@@ -143,7 +144,7 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: E
             continue
         value = column(f"k{position}")
         counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
-        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
+        ((alone,),) = workbench.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             share = f"{alone / rows:.0%} of the rows are alone with their value"
             told[kept.name] = f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
-from duckanon.engine import Engine
+from duckanon.engine import Workbench
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql
@@ -52,23 +52,25 @@ def gathered(cells: exp.Query, names: list[str]) -> exp.Query:
     return query.group_by(*keys, column("id", "s")).with_("cells", as_=cells).with_("several", as_=several)
 
 
-def must_name_everybody(policy: Policy, tuples: exp.Table, engine: Engine) -> None:
+def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench) -> None:
     """Rows of nobody: whether they are of one person or of many, no number could be trusted."""
     nobody = exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples).where(sql("e IS NULL"))
-    ((rows,),) = engine.fetch(nobody)
+    ((rows,),) = workbench.fetch(nobody)
     if rows:
         what = f"'{policy.entity}' is NULL in {rows:,} rows: nobody knows whose they are"
         raise PolicyError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
 
 
-def linked_by_pseudonym(source: BoundSource, census: exp.Table, codes: list[str], engine: Engine) -> Iterator[str]:
+def linked_by_pseudonym(
+    source: BoundSource, census: exp.Table, codes: list[str], workbench: Workbench
+) -> Iterator[str]:
     """A pseudonym of the entity holds the rows of a person together, whatever classes they are in."""
     shown = [kept.name for kept in source.keep if isinstance(kept, Pseudonym)]
     if source.entity is None or source.entity.name not in shown:
         return
     tuples = exp.select("e", *map(column, codes)).distinct().from_(census).subquery("t")
     people = exp.select("e").from_(tuples).group_by("e").having("COUNT(*) > 1")
-    ((several,),) = engine.fetch(exp.select("COUNT(*)").from_(people.subquery("p")))
+    ((several,),) = workbench.fetch(exp.select("COUNT(*)").from_(people.subquery("p")))
     if several:
         yield (
             f"columns.pseudonyms: {source.entity.name}: {several:,} people have rows with different quasi-identifiers; "
@@ -76,14 +78,14 @@ def linked_by_pseudonym(source: BoundSource, census: exp.Table, codes: list[str]
         )
 
 
-def repeated_identifiers(source: BoundSource, engine: Engine) -> Iterator[str]:
+def repeated_identifiers(source: BoundSource) -> Iterator[str]:
     """A word on identifiers that are in several rows, in a policy that takes every row for a person."""
     if source.entity is not None or not source.identifiers:
         return
     names = [column(c.name).as_(f"i{position}") for position, c in enumerate(source.identifiers)]
     asked = exp.select(*names).from_(source.table).limit(literal(_MOST_ASKED))
     repeats = [sql(f"COUNT(i{position}) - COUNT(DISTINCT i{position})") for position in range(len(names))]
-    (found,) = engine.fetch(exp.select(*repeats).from_(asked.subquery("asked")), "do identifiers repeat?")
+    (found,) = source.warehouse.fetch(exp.select(*repeats).from_(asked.subquery("asked")), "do identifiers repeat?")
     repeating = [c.name for c, rows in zip(source.identifiers, found, strict=True) if rows]
     if not repeating:
         return

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.engine import Column, Engine, Reading, Relation
+from duckanon.engine import Column, Reading, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import TEXT
 from duckanon.errors import Fault, Message, PolicyError, Value
 from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.query.expressions import any_of, column, sql
 from duckanon.query.names import folded, quoted
 
-# -0.0 equals 0.0, and a moment is written in the time zone of who asks: neither could have one pseudonym.
-_BY_TIME_ZONE = ("TIMESTAMP WITH TIME ZONE", "TIME WITH TIME ZONE")
-_NO_TEXT_OF_ITS_OWN = ("DOUBLE", "FLOAT", *_BY_TIME_ZONE)
-_FIXED_ARRAY = re.compile(r"\[\d+\]")
-_ENUM = re.compile(r"\bENUM\('(?:[^']|'')*'(?:, '(?:[^']|'')*')*\)")
 # Two texts that are equal only under a collation, which the column's own type lends to the literal.
 COLLATED = tuple(
     f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
@@ -32,6 +27,7 @@ COLLATED = tuple(
 class BoundSource:
     """The source as a relation that queries can name, its columns spelled as the catalog spells them."""
 
+    warehouse: Warehouse
     relation: Relation
     quasi_identifiers: tuple[tuple[QuasiIdentifier, Column], ...]
     sensitive: tuple[tuple[Sensitive, Column], ...]
@@ -45,11 +41,11 @@ class BoundSource:
         return self.relation.table
 
 
-def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> BoundSource:
+def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: bytes | None = None) -> BoundSource:
     """Find the source and check that every column has a role and every role a column. `key`: of the pseudonyms, where
     some are to be made."""
-    relation = define_source(policy, scratch)
-    columns = [replace(c, written=c.name in relation.written) for c in scratch.engine.columns(relation.table)]
+    relation = define_source(policy, warehouse, scratch)
+    columns = [replace(c, written=c.name in relation.written) for c in warehouse.columns(relation.table)]
     by_name = {folded(c.name): c for c in columns}
     roles = {
         "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
@@ -81,14 +77,15 @@ def bind_source(policy: Policy, scratch: Scratch, key: bytes | None = None) -> B
     hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed | dropped
     entity = by_name[folded(policy.entity)] if policy.entity is not None else None
     compared = [c for c in columns if folded(c.name) not in hidden or c is entity]
-    _comparable(policy, compared, relation, scratch.engine)
+    _comparable(policy, compared, relation, warehouse)
     return BoundSource(
+        warehouse,
         relation,
         tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers),
         tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
         (
             *(by_name[folded(name)] for name in policy.keep),
-            *(Pseudonym(by_name[folded(name)].name, "VARCHAR", key) for name in _pseudonyms(policy)),
+            *(Pseudonym(by_name[folded(name)].name, TEXT, key) for name in _pseudonyms(policy)),
         ),
         tuple(c for c in columns if folded(c.name) in (hidden | hashed) - dropped),
         entity,
@@ -100,16 +97,12 @@ def plain(c: Column, table: str | None = None) -> exp.Expr:
     """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter. An ENUM
     is a text: its type would list values that no released row has."""
     value = column(c.name, table)
-    if released_type(c) != c.type:
-        return exp.cast(value, released_type(c), dialect="duckdb")
-    return sql(":value + 0", value=value) if c.type in ("DOUBLE", "FLOAT") else value
+    if c.type.released != c.type:
+        return c.type.released.cast(value)
+    return sql(":value + 0", value=value) if c.type.is_float else value
 
 
-def released_type(c: Column) -> str:
-    return _ENUM.sub("VARCHAR", c.type)
-
-
-def _comparable(policy: Policy, columns: list[Column], relation: Relation, engine: Engine) -> None:
+def _comparable(policy: Policy, columns: list[Column], relation: Relation, warehouse: Warehouse) -> None:
     """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
     hashed = {folded(name) for name in _pseudonyms(policy)}
     generalized = {folded(q.column) for q in policy.quasi_identifiers}
@@ -117,24 +110,25 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, engin
     single |= {folded(policy.entity)} if policy.entity is not None else set()
     faults = []
     for c in columns:
-        if _FIXED_ARRAY.search(c.type) or c.type.startswith(("INTERVAL", "UNION", "MAP")):
+        if not c.type.comparable:
             faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", "cast it in source.query"))
-        elif folded(c.name) in single | hashed and (c.type.endswith("[]") or c.type.startswith("STRUCT")):
+        elif folded(c.name) in single | hashed and c.type.is_nested:
             faults.append(Fault(c.name, f"is of type {c.type}, not a single value", "cast it in source.query"))
-        elif folded(c.name) in hashed and c.type in _NO_TEXT_OF_ITS_OWN:
+        elif folded(c.name) in hashed and (c.type.is_float or c.type.zoned):
+            # -0.0 equals 0.0, and a moment is written in the time zone of who asks: neither could have one pseudonym.
             what = f"is of type {c.type}, whose text can change while the value does not"
             faults.append(Fault(c.name, what, "cast it in source.query, to BIGINT or VARCHAR"))
-        elif policy.release.kind == "view" and folded(c.name) in generalized and c.type in _BY_TIME_ZONE:
+        elif policy.release.kind == "view" and folded(c.name) in generalized and c.type.zoned:
             # Who reads it in one time zone after the other sees in which hours of a month, say, somebody was born.
             what = f"is of type {c.type}: the readers of a view choose the time zone of its labels"
             faults.append(Fault(c.name, what, "cast it in source.query: column AT TIME ZONE 'UTC'"))
     # A file has no collations, and asking it means to guess its format once more.
-    texts = [c for c in columns if c.type == "VARCHAR" and policy.source.file is None]
+    texts = [c for c in columns if c.type.is_text and policy.source.file is None]
     if texts and not faults:
         probes = [
             any_of(sql(probe, text=column(c.name)) for probe in COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
         ]
-        found = engine.fetch(exp.select(*probes).from_(relation.table).limit(1))
+        found = warehouse.fetch(exp.select(*probes).from_(relation.table).limit(1))
         remedy = "take the collation off in source.query: decode(encode(column))"
         what = "has a collation, by which texts that look different are equal"
         faults += [Fault(c.name, what, remedy) for row in found for c, hit in zip(texts, row, strict=True) if hit]
@@ -142,31 +136,33 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, engin
         raise PolicyError(faults, policy.file)
 
 
-def must_be_there(policy: Policy, engine: Engine) -> Relation | None:
+def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:
     """The table of the source. Asked before anything is said of the target: that may be the table that was meant."""
     named = policy.source.table
-    relation = engine.find(named) if named is not None else None
+    relation = warehouse.find(named) if named is not None else None
     if named is not None and relation is None:
-        what = f"there is no table or view '{named}' in {engine.location}"
-        raise PolicyError([Fault("source.table", what, engine.nearest(named))], policy.file)
+        what = f"there is no table or view '{named}' in {warehouse.location}"
+        raise PolicyError([Fault("source.table", what, warehouse.nearest(named))], policy.file)
     return relation
 
 
-def define_source(policy: Policy, scratch: Scratch, persistent: exp.Table | None = None) -> Relation:
+def define_source(
+    policy: Policy, warehouse: Warehouse, scratch: Scratch, persistent: exp.Table | None = None
+) -> Relation:
     """The relation that holds the source rows; a query or file becomes a view, temporary unless
     `persistent` names it."""
-    engine, source = scratch.engine, policy.source
-    named = must_be_there(policy, engine)
+    source = policy.source
+    named = must_be_there(policy, warehouse)
     if named is not None:
         return named
-    rows = scratch.adopt("TABLE", "source_rows") if source.file is not None and persistent is None else None
-    name = persistent if persistent is not None else scratch.adopt("VIEW", "source")
+    rows = scratch.adopt("TABLE", "source_rows", warehouse) if source.file is not None and persistent is None else None
+    name = persistent if persistent is not None else scratch.adopt("VIEW", "source", warehouse)
     if source.query is not None:
-        engine.define_query(name, source.query, temporary=persistent is None)
+        warehouse.define_query(name, source.query, temporary=persistent is None)
     else:
         assert source.file is not None
-        read = engine.define_file(name, source.file, reading_of(policy), rows)
-        _must_be_written_so(policy, read.misfits, engine.columns(name))
+        read = warehouse.define_file(name, source.file, reading_of(policy), rows)
+        _must_be_written_so(policy, read.misfits, warehouse.columns(name))
         return Relation(tuple(part.name for part in name.parts), "view", written=read.texts)
     return Relation(tuple(part.name for part in name.parts), "view")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine
+from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
@@ -36,10 +36,10 @@ def value_table(
     index: int, wanted: Sensitive, source_column: Column, tuples: exp.Table, people: bool, scratch: Scratch
 ) -> ValueTable:
     """From the tuples of the source, whose rows or `people` are what the values' shares are of."""
-    engine = scratch.engine
+    workbench = scratch.workbench
     where = f"sensitive.{wanted.column}"
     # A published level is a number, too.
-    numeric = wanted.publish == "level" or engine.is_number(source_column)
+    numeric = wanted.publish == "level" or source_column.type.is_number
     if wanted.proximity and not numeric:
         fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
         raise PolicyError([fault])
@@ -47,7 +47,7 @@ def value_table(
     counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(tuples)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
-    ((distinct, unlevelled),) = engine.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
+    ((distinct, unlevelled),) = workbench.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
     if distinct == 0:
         remedy = "list it under columns.drop to leave it out"
         raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
@@ -56,17 +56,21 @@ def value_table(
         if wanted.publish == "level":
             what = "some values of the data have no level"
         raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
-    found = list(_mentioned(wanted, table, engine)) if wanted.publish == "value" else []
+    found = list(_mentioned(wanted, table, workbench)) if wanted.publish == "value" else []
     warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
     if wanted.t is not None and not numeric:
-        warnings += _nearly_numbers(wanted, source_column, table, engine)
+        warnings += _nearly_numbers(wanted, source_column, table, workbench)
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
 
 
-def _nearly_numbers(wanted: Sensitive, source_column: Column, table: exp.Table, engine: Engine) -> tuple[str, ...]:
+def _nearly_numbers(
+    wanted: Sensitive, source_column: Column, table: exp.Table, workbench: Workbench
+) -> tuple[str, ...]:
     """A word on a text column that is one only for a few values: t takes texts for equally far from each other."""
     others = "COUNT(CASE WHEN TRY_CAST(:text AS DOUBLE) IS NULL THEN 1 END)"
-    ((others, values),) = engine.fetch(exp.select(sql(others, text=text_of(column("value"))), "COUNT(*)").from_(table))
+    ((others, values),) = workbench.fetch(
+        exp.select(sql(others, text=text_of(column("value"))), "COUNT(*)").from_(table)
+    )
     if others == 0 and source_column.written:
         what = "DOUBLE cannot hold all values as they are written, so the column is text and t does not weigh amounts"
         return (f"sensitive.{wanted.column}.t: {what}; clean them, or say a DECIMAL in source.csv.types",)
@@ -128,17 +132,17 @@ class _Mentioned:
             yield f"{self.where}: {looks}, but for case, spaces or signs that nobody sees, without its thresholds"
 
 
-def _mentioned(wanted: Sensitive, table: exp.Table, engine: Engine) -> Iterator[_Mentioned]:
+def _mentioned(wanted: Sensitive, table: exp.Table, workbench: Workbench) -> Iterator[_Mentioned]:
     """What the policy names under `values` and `levels`: it may be misspelled, or the data spell it in several ways."""
-    for value, (present, alike, rows) in _spellings(list(wanted.values), table, engine).items():
+    for value, (present, alike, rows) in _spellings(list(wanted.values), table, workbench).items():
         yield _Mentioned(f"sensitive.{wanted.column}.values.{value}", value, bool(present), alike, rows)
-    for value, (present, alike, rows) in _spellings(list(wanted.level_of), table, engine).items():
+    for value, (present, alike, rows) in _spellings(list(wanted.level_of), table, workbench).items():
         if not present:  # what has no level where one is needed is an error
             where = f"sensitive.{wanted.column}.levels.{wanted.level_of[value]}"
             yield _Mentioned(where, value, False, alike, rows)
 
 
-def _spellings(named: list[str], table: exp.Table, engine: Engine) -> dict[str, tuple[int, int, int]]:
+def _spellings(named: list[str], table: exp.Table, workbench: Workbench) -> dict[str, tuple[int, int, int]]:
     """Of each text, how often it is a value of the table, how many others look like it, and the rows of these."""
     if not named:
         return {}
@@ -154,7 +158,7 @@ def _spellings(named: list[str], table: exp.Table, engine: Engine) -> dict[str, 
     text = text_of(column("value"))
     values = exp.select(text.as_("text"), _look(text).as_("look"), "rows").from_(table).subquery("t")
     query = query.from_(texts).join(values, on=sql("t.look = :look", look=_look(spelled)), join_type="left")
-    counts = {row[0]: row[1:] for row in engine.fetch(query.group_by(spelled))}
+    counts = {row[0]: row[1:] for row in workbench.fetch(query.group_by(spelled))}
     return {text: counts[text] for text in named}
 
 

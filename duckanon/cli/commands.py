@@ -14,7 +14,7 @@ from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Policy
 
 if TYPE_CHECKING:
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import DuckDB
     from duckanon.result import Result
 
 GOOD, FAILS, WRONG = 0, 1, 2
@@ -54,11 +54,11 @@ def run(options: argparse.Namespace) -> int:
         with noted_if_it_cannot_start(policy, database, options.dry_run):
             # The lock comes first: else a second run would only find that the database is in use.
             held.enter_context(one_at_a_time(None if options.dry_run else address.key, options.wait))
-            engine = held.enter_context(_open(policy, options.db, writable, options))
+            warehouse = held.enter_context(_open(policy, options.db, writable, options))
         watch = held.enter_context(options.watch)
         result = run(
             policy,
-            engine,
+            warehouse,
             replace=options.replace,
             dry_run=options.dry_run,
             if_changed=options.if_changed,
@@ -72,13 +72,13 @@ def check(options: argparse.Namespace) -> int:
     from duckanon.audit.check import check
 
     policy = Policy.load(options.policy)
-    with _open(policy, options.db, False, options) as engine:
-        result = check(policy, engine, release=options.release)
+    with _open(policy, options.db, False, options) as warehouse:
+        result = check(policy, warehouse, release=options.release)
     return _told(result, options)
 
 
 def history(options: argparse.Namespace) -> int:
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import open_warehouse
     from duckanon.ledger.history import as_text, history
 
     policy = Policy.load(options.policy) if options.policy else None
@@ -88,14 +88,14 @@ def history(options: argparse.Namespace) -> int:
         if policy is not None:
             what, remedy = f"the policy {policy.name} keeps no ledger", '[ledger] database = "ledger.duckdb" names one'
         raise PolicyError([Fault("duckanon history", what, remedy)])
-    with DuckDB.open(database, writable=False) as engine:
-        runs = history(engine, policy.name if policy else None, options.limit)
+    with open_warehouse(database, writable=False) as warehouse:
+        runs = history(warehouse, policy.name if policy else None, options.limit)
     say(json.dumps(runs, ensure_ascii=False, default=str) if options.json else as_text(runs))
     return GOOD
 
 
 def status(options: argparse.Namespace) -> int:
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import open_warehouse
     from duckanon.ledger import ReleaseAddress
     from duckanon.ledger.status import every_status, status_json, status_of, status_text
 
@@ -109,11 +109,11 @@ def status(options: argparse.Namespace) -> int:
         if ledger is None or not ledger.exists():
             found.append(status_of(policy.name, address, None, options.max_age))
             continue
-        with DuckDB.open(ledger, writable=False, wait=options.wait) as engine:
-            found.append(status_of(policy.name, address, engine, options.max_age))
+        with open_warehouse(ledger, writable=False, wait=options.wait) as warehouse:
+            found.append(status_of(policy.name, address, warehouse, options.max_age))
     if not policies:
-        with DuckDB.open(options.db, writable=False, wait=options.wait) as engine:
-            found = every_status(engine, options.max_age)
+        with open_warehouse(options.db, writable=False, wait=options.wait) as warehouse:
+            found = every_status(warehouse, options.max_age)
     told = status_json(found)
     say(json.dumps(told, ensure_ascii=False) if options.json else status_text(found))
     return GOOD if told["well"] else FAILS
@@ -132,8 +132,8 @@ def sql(options: argparse.Namespace) -> int:
     from duckanon.analysts.script import script
 
     policy = Policy.load(options.policy)
-    with _open(policy, options.db, writable=False) as engine:
-        say(script(policy, engine, options.levels, options.dialect))
+    with _open(policy, options.db, writable=False) as warehouse:
+        say(script(policy, warehouse, options.levels, options.dialect))
     return GOOD
 
 
@@ -157,8 +157,8 @@ def hierarchy(options: argparse.Namespace) -> int:
         say(builtins_text())
         return GOOD
     policy = Policy.load(options.policy)
-    with _open(policy, options.db, writable=False) as engine:
-        text, faults = show(policy, engine, options.column, options.csv)
+    with _open(policy, options.db, writable=False) as warehouse:
+        text, faults = show(policy, warehouse, options.column, options.csv)
     if text:
         say(text)
     for fault in faults:
@@ -169,17 +169,16 @@ def hierarchy(options: argparse.Namespace) -> int:
 def metrics(options: argparse.Namespace) -> int:
     from duckanon.analysts.metrics import measure, metrics_text, open_source
 
-    with open_source(options.source, options.db) as engine:
-        found = measure(engine, options.source, options.qi, options.sensitive, options.k, options.entity)
+    with open_source(options.source, options.db) as warehouse:
+        found = measure(warehouse, options.source, options.qi, options.sensitive, options.k, options.entity)
     say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
     return GOOD
 
 
 def install(options: argparse.Namespace) -> int:
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.opening import install_macros
 
-    with DuckDB.open(options.database, writable=True) as engine:
-        installed = engine.install_macros()
+    installed = install_macros(options.database)
     say(f"{options.database}: {installed} macros in schema duckanon; try FROM duckanon.k_anonymity('t', ['a', 'b'])")
     return GOOD
 
@@ -203,12 +202,11 @@ def _database(policy: Policy, override: Path | None) -> Path | None:
 
 
 def _open(policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None) -> DuckDB:
-    from duckanon.engine.duckdb import DuckDB
-    from duckanon.engine.opening import Limits
+    from duckanon.engine.opening import Limits, open_warehouse
 
     path = _database(policy, override)
     if path is None and policy.source.table is not None:
         fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
         raise PolicyError([fault], policy.file)
     limits = Limits(options.memory_limit, options.threads) if options else None
-    return DuckDB.open(path, writable, limits, wait=options.wait if options else None)
+    return open_warehouse(path, writable, limits, wait=options.wait if options else None)

@@ -26,8 +26,7 @@ def demo(into: Path | None, say: Callable[[str], None]) -> Result:
 
 def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     from duckanon.cli.report import summary, table_text
-    from duckanon.engine.duckdb import DuckDB
-    from duckanon.engine.opening import make_database
+    from duckanon.engine.opening import make_database, open_warehouse
     from duckanon.run import run
 
     for name in (DATABASE, POLICY):
@@ -38,17 +37,17 @@ def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     (folder / POLICY).write_text(text, encoding="utf-8")
     make_database(folder / DATABASE, (sql / "demo.sql").read_text(encoding="utf-8"))
     say(f"A warehouse with 12,000 invented patients: {folder / DATABASE}\n")
-    with DuckDB.open(folder / DATABASE, writable=True) as engine:
+    with open_warehouse(folder / DATABASE, writable=True) as warehouse:
         say("Before, the first rows of patients:")
-        say(table_text(engine.connection.execute("FROM patients LIMIT 5")))
+        say(table_text(warehouse.connection.execute("FROM patients LIMIT 5")))
         say(f"\nThe policy, {POLICY}:\n")
         say("\n".join(f"    {line}" for line in text.rstrip().splitlines()))
         say(f"\n$ duckanon run {POLICY}\n")
-        result = run(Policy.load(folder / POLICY), engine)
+        result = run(Policy.load(folder / POLICY), warehouse)
         say(summary(result))
         if result.good:
             say("\nAfter, some rows of patients_anonymous:")
-            say(table_text(engine.connection.execute("FROM patients_anonymous USING SAMPLE 5 ROWS (reservoir, 7)")))
+            say(table_text(warehouse.connection.execute("FROM patients_anonymous USING SAMPLE 5 ROWS (reservoir, 7)")))
     if kept:
         say(f"\nAll of it is kept in {folder}: try `duckanon check {folder / POLICY} --release`.")
     return result

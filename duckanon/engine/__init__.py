@@ -1,5 +1,8 @@
-"""The seam between the driver and a database, and DuckDB behind it."""
+"""Where the rows lie (a warehouse), where they are searched (the workbench), and what stands between them and us."""
 
-from duckanon.engine.engine import Column, Engine, Executed, ReadFile, Reading, Relation
+from duckanon.engine.relation import ReadFile, Reading, Relation
+from duckanon.engine.types import Column, Type
+from duckanon.engine.warehouse import Warehouse
+from duckanon.engine.workbench import Executed, Workbench
 
-__all__ = ["Column", "Engine", "Executed", "ReadFile", "Reading", "Relation"]
+__all__ = ["Column", "Executed", "ReadFile", "Reading", "Relation", "Type", "Warehouse", "Workbench"]

@@ -1,88 +1,40 @@
-"""How a DuckDB database is opened: never made by accident, within the limits that the user sets."""
+"""Where a database is opened: one function chooses the warehouse, by what names it."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import duckdb
-from sqlglot import exp
+from duckanon.engine.duckdb.connection import Limits, make_database
+from duckanon.engine.duckdb.warehouse import DuckDB
 
-from duckanon.engine.client_errors import is_lock, opening_fault
-from duckanon.engine.spill import Spill
-from duckanon.errors import EngineError
-
-_BETWEEN_TRIES = 0.2  # seconds
+__all__ = ["DuckDB", "Limits", "install_macros", "make_database", "open_warehouse", "warehouse_of"]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a run may take of the machine; None: as DuckDB decides."""
+def open_warehouse(
+    location: Path | None, writable: bool, limits: Limits | None = None, wait: float | None = None
+) -> DuckDB:
+    """A database file, or an empty database in memory. `wait`: seconds for another process to leave it, where that can
+    be chosen."""
+    return DuckDB.open(location, writable, limits, wait)
 
-    memory: str | None = None
-    threads: int | None = None
 
-
-def connect(
-    path: Path | None, writable: bool, limits: Limits, wait: float | None
-) -> tuple[duckdb.DuckDBPyConnection, Spill]:
-    """A database file, or an empty database in memory, and the folder that it spills to. Never creates a file."""
-    connection = duckdb.connect() if path is None else _connect_file(path, writable, wait)
-    spill = Spill()
+@contextmanager
+def warehouse_of(db: Any) -> Iterator[DuckDB]:
+    """The warehouse of what a caller gives: itself; or a bare connection, wrapped for the time being and left open."""
+    if isinstance(db, DuckDB):
+        yield db
+        return
+    wrapped = DuckDB.wrap(db)
     try:
-        _limit(connection, limits, spill)
-    except BaseException:
-        connection.close()
-        spill.close()
-        raise
-    return connection, spill
+        yield wrapped
+    finally:
+        wrapped.close()
 
 
-def _connect_file(path: Path, writable: bool, wait: float | None) -> duckdb.DuckDBPyConnection:
-    if path.is_dir():
-        raise EngineError(f"{path}: is a folder, not a DuckDB database")
-    if not path.exists():
-        found = path.resolve()
-        raise EngineError(f"{path}: there is no such database" + (f"; looked for {found}" if found != path else ""))
-    if not path.is_file():
-        raise EngineError(f"{path}: is a pipe, a socket or a device, not a DuckDB database")
-    with path.open("rb") as file:
-        if file.read(12)[8:] != b"DUCK":  # DuckDB would open a CSV file as a database of its own making
-            raise EngineError(f"{path}: is not a DuckDB database")
-    end = time.monotonic() + (wait or 0)
-    while True:
-        try:
-            return duckdb.connect(str(path), read_only=not writable)
-        except duckdb.Error as error:
-            left = end - time.monotonic()
-            if left <= 0 or not is_lock(error):
-                raise EngineError(f"{path}: {opening_fault(error, wait)}") from error
-            time.sleep(min(_BETWEEN_TRIES, left))
-
-
-def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill) -> None:
-    settings = {
-        "enable_progress_bar": False,  # it would go to standard output, in between the result
-        "temp_directory": str(spill.path or ""),
-        "memory_limit": limits.memory,
-        "threads": limits.threads,
-    }
-    for name, value in settings.items():
-        if value is None:
-            continue
-        try:
-            connection.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
-        except duckdb.Error:
-            remedy = "write such as --memory-limit 2GB, --threads 2"
-            raise EngineError(f"--{name.replace('_', '-')}: '{value}' is not possible; {remedy}") from None
-
-
-def make_database(path: Path, script: str = "") -> None:
-    """A new database file with what a script puts into it, in a format that older command lines can read, too."""
-    try:
-        with duckdb.connect() as connection:
-            connection.execute(f"ATTACH {exp.convert(str(path)).sql('duckdb')} AS made (STORAGE_VERSION 'v1.4.0')")
-            connection.execute(f"USE made; {script}")
-    except duckdb.Error as error:
-        raise EngineError(f"{path}: {opening_fault(error)}") from error
+def install_macros(location: Path) -> int:
+    """Put the analysts' macros into a database file, for good; says how many there are."""
+    with DuckDB.open(location, writable=True) as warehouse:
+        return warehouse.install_macros()

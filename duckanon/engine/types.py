@@ -1,17 +1,96 @@
-"""What a type of DuckDB's is, by its name."""
+"""Types and columns in words of our own: what a value is, whatever an engine calls it."""
 
 from __future__ import annotations
 
-_NUMBERS = (
-    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
-    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
-    *("DECIMAL", "FLOAT", "DOUBLE"),
-)
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+
+from sqlglot import exp
 
 
-def is_dictionary(named: str) -> bool:
-    return named.startswith("ENUM(")
+class Family(Enum):
+    """What the values of a type are."""
+
+    WHOLE = auto()
+    DECIMAL = auto()
+    FLOAT = auto()
+    TEXT = auto()
+    DATE = auto()
+    MOMENT = auto()
+    TIME_OF_DAY = auto()
+    BOOLEAN = auto()
+    ENUMERATION = auto()
+    LIST = auto()
+    RECORD = auto()
+    OTHER = auto()
 
 
-def is_number(named: str) -> bool:
-    return named.split("(")[0] in _NUMBERS and not named.endswith("]")
+@dataclass(frozen=True)
+class Type:
+    """A type of some engine's: the family decides what can be done with it, the word is for messages and casts."""
+
+    family: Family
+    word: str  # as the engine itself says it
+    scale: int = 0  # decimals of a DECIMAL
+    zoned: bool = False  # written in the time zone of who asks
+    comparable: bool = True  # values that look different are different
+    one_text: bool = False  # every engine writes its values as the same texts
+    plain: str | None = None  # the same without enumerations in it, which list values that no row need have
+    dialect: str | None = None  # whose word it is; None: any engine's
+
+    def __str__(self) -> str:
+        return self.word
+
+    @property
+    def is_number(self) -> bool:
+        return self.family in (Family.WHOLE, Family.DECIMAL, Family.FLOAT)
+
+    @property
+    def is_float(self) -> bool:
+        return self.family is Family.FLOAT
+
+    @property
+    def is_text(self) -> bool:
+        return self.family is Family.TEXT
+
+    @property
+    def is_day(self) -> bool:
+        """A date, with or without a time."""
+        return self.family in (Family.DATE, Family.MOMENT)
+
+    @property
+    def is_enumeration(self) -> bool:
+        return self.family is Family.ENUMERATION
+
+    @property
+    def is_list(self) -> bool:
+        return self.family is Family.LIST
+
+    @property
+    def is_nested(self) -> bool:
+        """Not a single value."""
+        return self.family in (Family.LIST, Family.RECORD)
+
+    @property
+    def released(self) -> Type:
+        """What a release shows of it: of an enumeration texts."""
+        if self.plain is None or self.plain == self.word:
+            return self
+        return replace(self, family=Family.TEXT if self.is_enumeration else self.family, word=self.plain)
+
+    def cast(self, value: exp.Expr) -> exp.Expr:
+        """The value as one of this type."""
+        return exp.cast(value, self.word, dialect=self.dialect)
+
+
+TEXT = Type(Family.TEXT, "VARCHAR", one_text=True)
+INTEGER = Type(Family.WHOLE, "INTEGER", one_text=True)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the catalog spells it."""
+
+    name: str
+    type: Type
+    written: bool = field(default=False, kw_only=True)  # a text of a CSV file, which may stand for a number or a date

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine
+from duckanon.engine import Column, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Fault, HierarchyError
 from duckanon.hierarchy import Hierarchy, removed
@@ -38,9 +38,10 @@ class Built:
 
 
 def build_hierarchies(
-    wanted: list[tuple[QuasiIdentifier, Column]], tuples: exp.Table, scratch: Scratch, fate: str
+    wanted: list[tuple[QuasiIdentifier, Column]], tuples: exp.Table, warehouse: Warehouse, scratch: Scratch, fate: str
 ) -> Built:
-    """Build the hierarchy of each quasi-identifier over `tuples`, whose columns q0, q1, … and n hold the data.
+    """Build the hierarchy of each quasi-identifier over `tuples`, whose columns q0, q1, … and n hold the data. The
+    tables that some are listed in are of the warehouse.
 
     The faults of all of them are reported together.
     """
@@ -49,7 +50,9 @@ def build_hierarchies(
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            scheme, found = _prepared(index, quasi_identifier, source_column, tuples, scratch, fate)
+            domain = _domain(index, quasi_identifier, tuples, scratch)
+            scheme = scheme_of(index, quasi_identifier, source_column, domain, warehouse, scratch)
+            found = _strangers(scheme, domain, scratch.workbench, fate)
         except HierarchyError as error:
             faults += error.faults
             if isinstance(error.__cause__, EngineError):
@@ -67,28 +70,34 @@ def build_hierarchies(
             _count_again(scheme, tuples, scratch)
     elif starred:
         tuples = with_tops(tuples, starred, scratch)
-    ((rows,),) = scratch.engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
+    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
     built = tuple(_build(s, rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
     return Built(built, tuple(unmapped.values()), tuples, rows)
 
 
-def _prepared(
-    index: int, wanted: QuasiIdentifier, source_column: Column, tuples: exp.Table, scratch: Scratch, fate: str
-) -> tuple[Scheme, Unmapped | None]:
-    """How a column is generalized, and what is unknown there; which is an error unless the policy says otherwise."""
-    domain, engine = _count(index, wanted, tuples, scratch), scratch.engine
-    ((distinct,),) = engine.fetch(exp.select("COUNT(value)").from_(domain))
-    if distinct == 0:
+def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
+    """The values of a column (value, n), of which there must be one."""
+    domain = _count(index, wanted, tuples, scratch)
+    if _distinct(domain, scratch.workbench) == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
-    scheme = scheme_of(index, wanted, source_column, domain, scratch)
-    unmapped = find_unmapped(scheme, domain, engine)
+    return domain
+
+
+def _distinct(domain: exp.Table, workbench: Workbench) -> int:
+    ((distinct,),) = workbench.fetch(exp.select("COUNT(value)").from_(domain))
+    return int(distinct)
+
+
+def _strangers(scheme: Scheme, domain: exp.Table, workbench: Workbench, fate: str) -> Unmapped | None:
+    """What a hierarchy does not know; which is an error unless the policy says otherwise."""
+    unmapped = find_unmapped(scheme, domain, workbench)
     # That it knows no value at all is no gap in it: it is the wrong hierarchy.
-    if unmapped is not None and (fate == "error" or unmapped.values == distinct):
-        raise HierarchyError([unmapped_fault(scheme, unmapped, domain, engine)])
+    if unmapped is not None and (fate == "error" or unmapped.values == _distinct(domain, workbench)):
+        raise HierarchyError([unmapped_fault(scheme, unmapped, domain, workbench)])
     if unmapped is not None and fate == "top":
-        top_must_be_alone(scheme, engine)
-    return scheme, unmapped
+        top_must_be_alone(scheme, workbench)
+    return unmapped
 
 
 def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
@@ -101,23 +110,22 @@ def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scra
 def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> None:
     scratch.drop(scratch.name(f"values_{scheme.index}"))
     domain = _count(scheme.index, scheme.wanted, tuples, scratch)
-    ((distinct,),) = scratch.engine.fetch(exp.select("COUNT(value)").from_(domain))
-    if distinct == 0:
+    if _distinct(domain, scratch.workbench) == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
 
 
 def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch) -> Hierarchy:
-    engine, name = scratch.engine, scheme.column.name
+    workbench, name = scratch.workbench, scheme.column.name
     domain = scratch.name(f"values_{scheme.index}")
     nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
-    ((nulls, distinct),) = engine.fetch(exp.select(nulled, "COUNT(value)").from_(domain))
+    ((nulls, distinct),) = workbench.fetch(exp.select(nulled, "COUNT(value)").from_(domain))
     num = (scheme.listing.values if scheme.listing else distinct) + (nulls > 0)
     strangers = unmapped.rows if unmapped is not None and starred else 0
     labels = mapping_query(domain, scheme.listing) if scheme.listing else _computed(domain, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
     mapping = scratch.table(f"map_{scheme.index}", _coded(labels, scheme.height), f"mapping table of {name}")
-    levels = level_costs(scheme, domain, mapping, (rows, nulls, strangers), num, engine)
+    levels = level_costs(scheme, domain, mapping, (rows, nulls, strangers), num, workbench)
     scratch.drop(domain)
     return Hierarchy(
         index=scheme.index,
@@ -130,7 +138,7 @@ def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, 
         nulls=nulls,
         kind=scheme.kind,
         listing=scheme.listing.table if scheme.listing else None,
-        descriptions=_descriptions(engine, mapping, scheme),
+        descriptions=_descriptions(workbench, mapping, scheme),
         starred=starred,
         strangers=strangers,
     )
@@ -173,7 +181,7 @@ def _coded(labels: exp.Query, height: int) -> exp.Query:
     return exp.select("value", "n", *codes).from_(labels.subquery("labels"))
 
 
-def _descriptions(engine: Engine, mapping: exp.Table, scheme: Scheme) -> tuple[str, ...]:
+def _descriptions(workbench: Workbench, mapping: exp.Table, scheme: Scheme) -> tuple[str, ...]:
     """What each level does, in words; a listed level is told by its most frequent label."""
     between = []
     for level in range(1, scheme.height):
@@ -183,5 +191,5 @@ def _descriptions(engine: Engine, mapping: exp.Table, scheme: Scheme) -> tuple[s
             label = column(f"label_{level}")
             topmost = sql("CASE WHEN :label = :top THEN 1 ELSE 0 END", label=label, top=literal(scheme.top))
             query = exp.select(label).from_(mapping).group_by(label).order_by(topmost, "SUM(n) DESC", label).limit(1)
-            between.append(f"such as {engine.fetch(query)[0][0]}")
+            between.append(f"such as {workbench.fetch(query)[0][0]}")
     return ("as it is", *between, removed(scheme.top))

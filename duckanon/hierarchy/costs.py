@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.engine import Engine
+from duckanon.engine import Workbench
 from duckanon.hierarchy import Level
 from duckanon.hierarchy.computed import VALUE, IntervalsKind
 from duckanon.hierarchy.scheme import Scheme
@@ -13,7 +13,7 @@ from duckanon.query.expressions import column, double, sql
 
 
 def level_costs(
-    scheme: Scheme, domain: exp.Table, mapping: exp.Table, counts: tuple[int, int, int], num: int, engine: Engine
+    scheme: Scheme, domain: exp.Table, mapping: exp.Table, counts: tuple[int, int, int], num: int, workbench: Workbench
 ) -> tuple[Level, ...]:
     """The cost of each level; `counts` are all rows, those that are NULL and those shown as the top at every level.
 
@@ -29,8 +29,8 @@ def level_costs(
             sql("CAST(SUM(CASE WHEN :size > 1 THEN n * :size ELSE 0 END) AS DOUBLE)", size=size),
             sql("CAST(MAX(CASE WHEN :size > 1 THEN :size ELSE 0 END) AS DOUBLE)", size=size),
         ]
-    (row,) = engine.fetch(exp.select("COUNT(*)", *figures).from_(mapping))
-    span = _span(engine, domain, scheme)
+    (row,) = workbench.fetch(exp.select("COUNT(*)", *figures).from_(mapping))
+    span = _span(workbench, domain, scheme)
     removed = 1.0 if num > 1 else 0.0
     lowest = removed if strangers else 0.0
     levels = [Level(row[0] + (nulls > 0), strangers * (num - 1) / num, strangers * removed, lowest)]
@@ -45,7 +45,7 @@ def level_costs(
     return tuple(levels)
 
 
-def _span(engine: Engine, domain: exp.Table, scheme: Scheme) -> float:
+def _span(workbench: Workbench, domain: exp.Table, scheme: Scheme) -> float:
     """The largest minus the smallest value of an interval column, in units."""
     kind = scheme.kind
     if not isinstance(kind, IntervalsKind):
@@ -55,5 +55,5 @@ def _span(engine: Engine, domain: exp.Table, scheme: Scheme) -> float:
     else:
         span = "(CAST(MAX(:number) AS DOUBLE) - CAST(MIN(:number) AS DOUBLE)) * :scale"
         bounds = sql(span, number=kind.number(VALUE), scale=double(10**kind.decimals))
-    ((span,),) = engine.fetch(exp.select(bounds).from_(domain).where(known(scheme, VALUE)))
+    ((span,),) = workbench.fetch(exp.select(bounds).from_(domain).where(known(scheme, VALUE)))
     return float(span)

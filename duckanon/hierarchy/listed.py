@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from duckanon.engine import Engine
+from duckanon.engine import Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Fault, HierarchyError, Message, examples_of
 from duckanon.policy import MappingFile, MappingTable
@@ -30,19 +30,19 @@ def list_file(spec: MappingFile, index: int, where: str, scratch: Scratch) -> Li
     width, delimiter, header = _shape(spec.path, where)
     name = scratch.adopt("TABLE", f"listing_{index}")
     try:
-        scratch.engine.define_mapping(name, spec.path, width, delimiter, header)
+        scratch.workbench.define_mapping(name, spec.path, width, delimiter, header)
     except EngineError as error:
         what = "not every row has the same number of columns, or the file is not UTF-8 text"
         raise HierarchyError([Fault(where, f"{spec.path}: {what}")]) from error
-    return _checked(scratch.engine, name, width - 1, where, str(spec.path))
+    return _checked(scratch.workbench, name, width - 1, where, str(spec.path))
 
 
-def list_table(spec: MappingTable, index: int, where: str, scratch: Scratch) -> Listing:
+def list_table(spec: MappingTable, index: int, where: str, warehouse: Warehouse, scratch: Scratch) -> Listing:
     """The rows of a dimension table; a top is added above its last column unless that is one `*` already."""
-    relation = scratch.engine.find(spec.table)
+    relation = warehouse.find(spec.table)
     if relation is None:
-        raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", scratch.engine.nearest(spec.table))])
-    known = {folded(c.name): c.name for c in scratch.engine.columns(relation.table)}
+        raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", warehouse.nearest(spec.table))])
+    known = {folded(c.name): c.name for c in warehouse.columns(relation.table)}
     missing = [name for name in spec.columns if folded(name) not in known]
     if missing:
         remedy = f"it has {', '.join(known.values())}"
@@ -53,12 +53,12 @@ def list_table(spec: MappingTable, index: int, where: str, scratch: Scratch) -> 
     query = exp.select(*texts).distinct().from_(relation.table).where(finest)
     last = f"level_{len(names) - 1}"
     starred = sql("BOOL_AND(:last = '*')", last=column(last))
-    ((has_top,),) = scratch.engine.fetch(exp.select(starred).from_(query.subquery("listing")))
+    ((has_top,),) = warehouse.fetch(exp.select(starred).from_(query.subquery("listing")))
     height = len(names) - 1 if has_top and len(names) > 1 else len(names)
     if height == len(names):
         query = query.select(exp.Literal.string("*").as_(f"level_{height}"))
-    name = scratch.table(f"listing_{index}", query, f"hierarchy of {where.split('.')[1]}")
-    return _checked(scratch.engine, name, height, where, spec.table)
+    name = scratch.collected(f"listing_{index}", query, f"hierarchy of {where.split('.')[1]}", warehouse)
+    return _checked(scratch.workbench, name, height, where, spec.table)
 
 
 def _shape(path: Path, where: str) -> tuple[int, str, bool]:
@@ -87,9 +87,9 @@ def _shape(path: Path, where: str) -> tuple[int, str, bool]:
     return len(cells), delimiter, header
 
 
-def _checked(engine: Engine, name: exp.Table, height: int, where: str, origin: str) -> Listing:
+def _checked(workbench: Workbench, name: exp.Table, height: int, where: str, origin: str) -> Listing:
     levels = [f"level_{level}" for level in range(height + 1)]
-    ((values, tops, top, *holes),) = engine.fetch(
+    ((values, tops, top, *holes),) = workbench.fetch(
         exp.select(
             "COUNT(*)",
             sql("COUNT(DISTINCT :top)", top=column(levels[-1])),
@@ -108,19 +108,19 @@ def _checked(engine: Engine, name: exp.Table, height: int, where: str, origin: s
         remedy = "add a last level that is `*` for every value"
         faults.append(Fault(where, f"{origin}: has {tops} tops at its last level {height}, must have one", remedy))
     for level in range(height):
-        faults += _two_parents(engine, name, level, where, origin)
+        faults += _two_parents(workbench, name, level, where, origin)
     if faults:
         raise HierarchyError(faults)
     return Listing(name, height, top, values)
 
 
-def _two_parents(engine: Engine, name: exp.Table, level: int, where: str, origin: str) -> list[Fault]:
+def _two_parents(workbench: Workbench, name: exp.Table, level: int, where: str, origin: str) -> list[Fault]:
     """A value must have one parent, or one label would stand for two groups of people."""
     here, above = column(f"level_{level}"), column(f"level_{level + 1}")
     parents = exp.select(here.as_("label"), sql("COUNT(DISTINCT :above)", above=above).as_("parents"))
     parents = parents.from_(name).group_by(here)
     broken = exp.select("COUNT(*)", "MIN(label)").from_(parents.subquery("p")).where("parents > 1")
-    ((count, example),) = engine.fetch(broken)
+    ((count, example),) = workbench.fetch(broken)
     if not count:
         return []
     what = f"{origin}: {count} values of level {level} have two parents at level {level + 1}, such as "

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.engine import Engine
+from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
 from duckanon.policy.hierarchy import NESTS_IN
 from duckanon.query.expressions import column, sql
@@ -17,36 +17,36 @@ RAW: Rule = {"raw": True}
 TOP: Rule = {"top": True}
 
 
-def level_rule(hierarchy: Hierarchy, level: int, engine: Engine) -> Rule:
+def level_rule(hierarchy: Hierarchy, level: int, workbench: Workbench) -> Rule:
     """By what a computed level is computed; of a listed one, a digest of which value has which label."""
     if level == hierarchy.height:
         return TOP
     if level == 0:
         # What the list does not know was shown as the top: with other values on it, others would be shown as they are.
-        return RAW | ({"known": _digest(hierarchy, 0, engine)} if hierarchy.starred and hierarchy.listing else {})
+        return RAW | ({"known": _digest(hierarchy, 0, workbench)} if hierarchy.starred and hierarchy.listing else {})
     if hierarchy.kind is not None:
         return hierarchy.kind.rule(level)
-    return {"listed": _digest(hierarchy, level, engine)}
+    return {"listed": _digest(hierarchy, level, workbench)}
 
 
-def _digest(hierarchy: Hierarchy, level: int, engine: Engine) -> str:
+def _digest(hierarchy: Hierarchy, level: int, workbench: Workbench) -> str:
     assert hierarchy.listing is not None
     value, label = column("level_0"), column(f"level_{level}")
     pair = sql("BIT_XOR(MD5_NUMBER(:value || CHR(31) || :label))", value=value, label=label)
-    ((rows, digest),) = engine.fetch(exp.select("COUNT(*)", pair).from_(hierarchy.listing))
+    ((rows, digest),) = workbench.fetch(exp.select("COUNT(*)", pair).from_(hierarchy.listing))
     return f"{rows}:{digest}"
 
 
-def level_that_shows(rule: Rule, hierarchy: Hierarchy, engine: Engine) -> int | None:
+def level_that_shows(rule: Rule, hierarchy: Hierarchy, workbench: Workbench) -> int | None:
     """The level with exactly this rule; None: there is none any more."""
     levels = range(hierarchy.height + 1)
-    return next((level for level in levels if level_rule(hierarchy, level, engine) == rule), None)
+    return next((level for level in levels if level_rule(hierarchy, level, workbench) == rule), None)
 
 
-def lowest_level_nowhere_finer(rule: Rule, hierarchy: Hierarchy, engine: Engine) -> int | None:
+def lowest_level_nowhere_finer(rule: Rule, hierarchy: Hierarchy, workbench: Workbench) -> int | None:
     """The lowest level that shows no more than this rule; None: only the removal of the column would."""
     levels = range(hierarchy.height + (rule == TOP))
-    return next((at for at in levels if _nowhere_finer(level_rule(hierarchy, at, engine), rule)), None)
+    return next((at for at in levels if _nowhere_finer(level_rule(hierarchy, at, workbench), rule)), None)
 
 
 def _nowhere_finer(rule: Rule, last: Rule) -> bool:

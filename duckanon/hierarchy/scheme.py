@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine
+from duckanon.engine import Column, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError
 from duckanon.hierarchy.computed import VALUE, WIDEST, DatesKind, FlatKind, IntervalsKind, Kind, MaskKind, iso_day
@@ -48,39 +48,44 @@ class Scheme:
 
 
 def scheme_of(
-    index: int, wanted: QuasiIdentifier, source_column: Column, domain: exp.Table, scratch: Scratch
+    index: int,
+    wanted: QuasiIdentifier,
+    source_column: Column,
+    domain: exp.Table,
+    warehouse: Warehouse,
+    scratch: Scratch,
 ) -> Scheme:
     where, spec = f"quasi_identifiers.{wanted.column}.hierarchy", wanted.hierarchy
     if isinstance(spec, MappingFile):
         return Scheme(index, wanted, source_column, None, list_file(spec, index, where, scratch))
     if isinstance(spec, MappingTable):
-        return Scheme(index, wanted, source_column, None, list_table(spec, index, where, scratch))
-    return Scheme(index, wanted, source_column, _kind(spec, source_column, domain, where, scratch.engine), None)
+        return Scheme(index, wanted, source_column, None, list_table(spec, index, where, warehouse, scratch))
+    return Scheme(index, wanted, source_column, _kind(spec, source_column, domain, where, scratch.workbench), None)
 
 
 def _kind(
-    spec: Intervals | Mask | Dates | Flat, source_column: Column, domain: exp.Table, where: str, engine: Engine
+    spec: Intervals | Mask | Dates | Flat, source_column: Column, domain: exp.Table, where: str, workbench: Workbench
 ) -> Kind:
     if isinstance(spec, Flat):
         return FlatKind()
     if isinstance(spec, Mask):
-        ((longest,),) = engine.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
+        ((longest,),) = workbench.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
         return MaskKind(spec.kept, longest or 0)
     if isinstance(spec, Dates):
-        from_text = source_column.type == "VARCHAR"
-        if not from_text and not engine.is_date(source_column):
+        from_text = source_column.type.is_text
+        if not from_text and not source_column.type.is_day:
             remedy = "dates need a DATE, a TIMESTAMP or text like 2024-05-31"
             raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
         return DatesKind(spec.units, from_text)
     if source_column.written:
-        return _intervals_of_texts(spec, domain, where, engine)
-    return _intervals_kind(spec, source_column, where, engine)
+        return _intervals_of_texts(spec, domain, where, workbench)
+    return _intervals_kind(spec, source_column, where)
 
 
-def _intervals_of_texts(spec: Intervals, domain: exp.Table, where: str, engine: Engine) -> Kind:
+def _intervals_of_texts(spec: Intervals, domain: exp.Table, where: str, workbench: Workbench) -> Kind:
     """Of a column of a CSV file: of dates if every text is one, else of numbers."""
     others = sql("COUNT(value) - COUNT(:day)", day=iso_day(VALUE))
-    ((others,),) = engine.fetch(exp.select(others).from_(domain))
+    ((others,),) = workbench.fetch(exp.select(others).from_(domain))
     if others:
         return IntervalsKind(spec.widths, spec.origin, "float", from_text=True)
     return _intervals_of_dates(spec, where, from_text=True)
@@ -94,14 +99,13 @@ def _intervals_of_dates(spec: Intervals, where: str, from_text: bool) -> Kind:
     return IntervalsKind(spec.widths, spec.origin, "date", from_text=from_text)
 
 
-def _intervals_kind(spec: Intervals, source_column: Column, where: str, engine: Engine) -> Kind:
-    if engine.is_date(source_column):
+def _intervals_kind(spec: Intervals, source_column: Column, where: str) -> Kind:
+    kind = source_column.type
+    if kind.is_day:
         return _intervals_of_dates(spec, where, from_text=False)
-    if not engine.is_number(source_column):
+    if not kind.is_number:
         remedy = "intervals need a number or a date: cast it in source.query, or use mask, dates or a file"
-        raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
-    base = source_column.type.split("(")[0]
-    if base in ("DOUBLE", "FLOAT"):
+        raise HierarchyError([Fault(where, f"the column is {kind}", remedy)])
+    if kind.is_float:
         return IntervalsKind(spec.widths, spec.origin, "float")
-    scale = int(source_column.type.rstrip(")").split(",")[1]) if base == "DECIMAL" else 0
-    return IntervalsKind(spec.widths, spec.origin, "decimal" if scale else "whole", scale)
+    return IntervalsKind(spec.widths, spec.origin, "decimal" if kind.scale else "whole", kind.scale)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Engine
+from duckanon.engine import Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
 from duckanon.hierarchy.computed import VALUE, DatesKind, IntervalsKind
@@ -28,17 +28,17 @@ class Unmapped:
         return f"quasi_identifiers.{self.column}: the hierarchy does not know {values} ({rows})"
 
 
-def find_unmapped(scheme: Scheme, domain: exp.Table, engine: Engine) -> Unmapped | None:
+def find_unmapped(scheme: Scheme, domain: exp.Table, workbench: Workbench) -> Unmapped | None:
     """What the hierarchy does not know of `domain` (value, n)."""
     unknown = scheme.unknown(VALUE)
     if unknown is None:
         return None
     found = exp.select("COUNT(*)", "CAST(COALESCE(SUM(n), 0) AS BIGINT)").from_(domain).where(_strange(unknown))
-    ((values, rows),) = engine.fetch(found)
+    ((values, rows),) = workbench.fetch(found)
     return Unmapped(scheme.column.name, values, rows) if values else None
 
 
-def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, engine: Engine) -> Fault:
+def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, workbench: Workbench) -> Fault:
     """What is unmapped as an error that shows, of a listed hierarchy, what it lacks."""
     remedies = 'set privacy.unmapped = "suppress" or "top"'
     if scheme.kind is not None:
@@ -51,7 +51,7 @@ def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, engine
     unknown = scheme.unknown(VALUE)
     assert unknown is not None
     examples = exp.select(text_of(VALUE).as_("text")).from_(domain).where(_strange(unknown)).order_by("text").limit(3)
-    named = examples_of(text for (text,) in engine.fetch(examples))
+    named = examples_of(text for (text,) in workbench.fetch(examples))
     many = f"{unmapped.values} value{'s' if unmapped.values > 1 else ''} of the source ({unmapped.rows} rows)"
     remedy = f"add them to the hierarchy, clean the source, or {remedies}"
     return Fault(scheme.where, Message.of(f"does not map {many}, such as ", named), remedy)
@@ -71,7 +71,7 @@ def without_unknown(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) 
 def with_tops(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
     """The tuples as text, with the top in place of every value which the hierarchy does not know."""
     shown = {f"q{s.index}": shown_as_top(s.unknown(q := column(f"q{s.index}")), q, s.top, text_of(q)) for s in schemes}
-    names = [c.name for c in scratch.engine.columns(tuples) if c.name != "n"]
+    names = [c.name for c in scratch.workbench.columns(tuples) if c.name != "n"]
     replaced = exp.select(*(shown.get(name, column(name)).as_(name) for name in names), "n").from_(tuples)
     query = exp.select(*map(column, names), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(replaced.subquery("shown"))
     query = query.group_by(*map(column, names))
@@ -91,14 +91,14 @@ def shown_as_top(unknown: exp.Expr | None, value: exp.Expr, top: str, label: exp
     )
 
 
-def top_must_be_alone(scheme: Scheme, engine: Engine) -> None:
+def top_must_be_alone(scheme: Scheme, workbench: Workbench) -> None:
     """A label of a lower level that is the top's own could not be told from what the hierarchy does not know."""
     if scheme.listing is None:
         return
     below = any_of(
         exp.EQ(this=column(f"level_{level}"), expression=literal(scheme.top)) for level in range(scheme.height)
     )
-    ((found,),) = engine.fetch(exp.select("COUNT(*)").from_(scheme.listing.table).where(below))
+    ((found,),) = workbench.fetch(exp.select("COUNT(*)").from_(scheme.listing.table).where(below))
     if found:
         what = f"has '{scheme.top}' below its top, where it stands for what the hierarchy does not know"
         raise HierarchyError([Fault(scheme.where, what, 'rename that label, or set privacy.unmapped = "suppress"')])

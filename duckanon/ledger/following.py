@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from duckanon.census.counting import Census
+from duckanon.engine import Warehouse
 from duckanon.errors import DuckanonError, ReleaseError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import Rule, level_that_shows, lowest_level_nowhere_finer
@@ -23,6 +24,7 @@ class Following:
     policy: Policy
     census: Census
     incremental: bool
+    warehouse: Warehouse
 
     @property
     def asked(self) -> str:
@@ -58,7 +60,7 @@ class Following:
     def _level(self, hierarchy: Hierarchy, rule: Rule) -> int:
         may_rise = self.policy.release.mode == "monotone" and not self.incremental
         find = lowest_level_nowhere_finer if may_rise else level_that_shows
-        level = find(rule, hierarchy, self.census.engine)
+        level = find(rule, hierarchy, self.census.workbench)
         if level is None:
             what = "no more" if may_rise else "no other"
             raise self.stopped(_CHANGED.format(hierarchy.column.name, what))
@@ -74,6 +76,6 @@ class Following:
 
     def _by_numbers(self, levels: dict[str, int], last: Entry) -> tuple[int, ...]:
         """An earlier version did not say what the levels showed: their numbers are good while nothing has changed."""
-        if last.hierarchy_hash != hierarchy_hash(self.policy, self.census.engine):
+        if last.hierarchy_hash != hierarchy_hash(self.policy, self.warehouse):
             raise self.stopped("the hierarchies are not what they were at the last release")
         return tuple(levels[h.column.name] for h in self.census.hierarchies)

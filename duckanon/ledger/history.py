@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from duckanon.engine import Engine
+from duckanon.engine import Warehouse
 from duckanon.ledger.tables import COLUMNS, LedgerTables
 from duckanon.policy.schema import RELATIONS
 
@@ -22,9 +22,9 @@ _NAMED_LEVELS = 30  # characters that levels may take with their names
 _RIGHT = ("released", "left out")
 
 
-def history(engine: Engine, policy: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
+def history(warehouse: Warehouse, policy: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
     """The runs in this database's ledger, newest first, each with its constraints; `policy`: only of that name."""
-    tables = LedgerTables(engine)
+    tables = LedgerTables(warehouse)
     if not tables.exist():
         return []
     entries = tables.entries(limit, **({} if policy is None else {"policy": policy}))

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from duckanon.engine import Engine
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine import Warehouse
 from duckanon.engine.lock import locked
-from duckanon.engine.opening import make_database
+from duckanon.engine.opening import make_database, open_warehouse
 from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
 from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
 from duckanon.policy import Policy
@@ -51,12 +50,6 @@ class ReleaseAddress:
         return (self.to, self.warehouse) if self.warehouse else None
 
 
-def database_of(engine: Engine) -> Path | None:
-    """The file that the engine's connection reads; None: it is in memory."""
-    ((path,),) = engine.fetch("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")
-    return Path(path) if path else None
-
-
 class Ledger(Protocol):
     """Told that a run has `released` inside its transaction, `settled` when the release stands, or that it `ended`
     without one. Only a release begins a ledger."""
@@ -71,12 +64,12 @@ class Ledger(Protocol):
     def ended(self, entry: Entry, constraints: Constraints) -> None: ...
 
 
-def open_ledger(policy: Policy, engine: Engine) -> Ledger:
+def open_ledger(policy: Policy, warehouse: Warehouse) -> Ledger:
     """The policy's ledger, checked before any work is done."""
-    in_warehouse = policy.release.is_relation and engine.persistent
-    if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, engine)):
-        return WarehouseLedger(policy, engine) if in_warehouse and _has_room(engine) else NoLedger()
-    if _is_warehouse(policy.ledger, engine):
+    in_warehouse = policy.release.is_relation and warehouse.persistent
+    if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, warehouse)):
+        return WarehouseLedger(policy, warehouse) if in_warehouse and _has_room(warehouse) else NoLedger()
+    if _is_warehouse(policy.ledger, warehouse):
         what = f"is the source's database, which an export to {policy.release.kind} only reads"
         raise PolicyError([Fault("ledger.database", what, "name a file of its own")], policy.file)
     if ReleaseAddress.of(policy, None).to == _resolved(policy.ledger):
@@ -107,8 +100,8 @@ class WarehouseLedger:
 
     kept = True
 
-    def __init__(self, policy: Policy, engine: Engine) -> None:
-        self.engine, self.tables = engine, LedgerTables(engine)
+    def __init__(self, policy: Policy, warehouse: Warehouse) -> None:
+        self.warehouse, self.tables = warehouse, LedgerTables(warehouse)
         self.tables.exist()
         parts = [folded(part) for part in split_name(policy.release.to) or []]
         if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
@@ -125,7 +118,7 @@ class WarehouseLedger:
 
     def ended(self, entry: Entry, constraints: Constraints) -> None:
         if self.tables.exist():
-            with self.engine.transaction():
+            with self.warehouse.transaction():
                 self.tables.add(entry, constraints)
 
 
@@ -172,11 +165,11 @@ class FileLedger:
         with locked(f"{self.path}: another run writes to this ledger", ("ledger", _resolved(self.path)), _PATIENCE):
             if not self.path.exists():
                 make_database(self.path)
-            with DuckDB.open(self.path, writable=True, wait=_PATIENCE) as engine:
-                engine.must_have_room_for_our_schema()
-                engine.execute(sql("BEGIN"))  # what does not come to its end is gone when the file is closed
-                yield LedgerTables(engine)
-                engine.execute(sql("COMMIT"))
+            with open_warehouse(self.path, writable=True, wait=_PATIENCE) as warehouse:
+                warehouse.must_have_room_for_our_schema()
+                warehouse.execute(sql("BEGIN"))  # what does not come to its end is gone when the file is closed
+                yield LedgerTables(warehouse)
+                warehouse.execute(sql("COMMIT"))
 
 
 def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
@@ -190,15 +183,15 @@ def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress 
     return found[0] if found else None
 
 
-def _is_warehouse(path: Path, engine: Engine) -> bool:
-    database = database_of(engine)
+def _is_warehouse(path: Path, warehouse: Warehouse) -> bool:
+    database = warehouse.database
     return database is not None and _resolved(database) == _resolved(path)
 
 
-def _has_room(engine: Engine) -> bool:
+def _has_room(warehouse: Warehouse) -> bool:
     """Not in a database called duckanon: there the names of the ledger would be ambiguous."""
     try:
-        engine.must_have_room_for_our_schema()
+        warehouse.must_have_room_for_our_schema()
     except EngineError:
         return False
     return True

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from duckanon.census.counting import Census
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse, Workbench
 from duckanon.errors import DuckanonError, EngineError, Message, ReleaseError, discreet, outcome_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import level_rule
-from duckanon.ledger import FileLedger, Ledger, ReleaseAddress, database_of, open_ledger
+from duckanon.ledger import FileLedger, Ledger, ReleaseAddress, open_ledger
 from duckanon.ledger.following import Following
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
@@ -33,12 +33,12 @@ class RunRecord:
     """Knows what the run is made from and what was released before, and writes down how it ends. A dry run leaves no
     trace."""
 
-    def __init__(self, policy: Policy, engine: Engine, dry_run: bool) -> None:
-        self.policy, self.dry_run = policy, dry_run
+    def __init__(self, policy: Policy, warehouse: Warehouse, dry_run: bool) -> None:
+        self.policy, self.warehouse, self.dry_run = policy, warehouse, dry_run
         self.started, self.started_at = time.perf_counter(), _now()
         self.policy_hash = policy_hash(policy)
-        self.address = ReleaseAddress.of(policy, database_of(engine))
-        self.ledger: Ledger = open_ledger(policy, engine)
+        self.address = ReleaseAddress.of(policy, warehouse.database)
+        self.ledger: Ledger = open_ledger(policy, warehouse)
         self.fingerprints: Fingerprints | None = None
         self.release_fingerprint: str | None = None
         self.shows: dict[str, Any] | None = None  # what the levels of the release show
@@ -93,7 +93,7 @@ class RunRecord:
         none. `stands`: a release of this policy is in the place, so the ledger must know it."""
         if self.policy.release.mode == "search" and not incremental:
             return None
-        following = Following(self.policy, census, incremental)
+        following = Following(self.policy, census, incremental, self.warehouse)
         if not self.ledger.kept:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"{following.asked} needs a ledger, and this run keeps none; {remedy}")
@@ -117,10 +117,10 @@ class RunRecord:
         if less:
             yield f"the policy asks for less than at the last release: {less}"
 
-    def take(self, source: Relation, engine: Engine) -> None:
+    def take(self, source: Relation) -> None:
         """Take the fingerprints of what the release is made from."""
         if self.ledger.kept and not self.dry_run:
-            self.fingerprints = take_fingerprints(self.policy, source.table, engine)
+            self.fingerprints = take_fingerprints(self.policy, source.table, self.warehouse)
 
     def unchanged(self, standing: str | None) -> Result | None:
         """The last release in this place, if it would come out the same and is what stands, by its fingerprint."""
@@ -134,7 +134,7 @@ class RunRecord:
         """Remember what the levels of the release show, for the next run to compare with."""
         if levels is None or not self.ledger.kept or self.dry_run:
             return
-        self.shows = {h.column.name: _shown(h, levels[h.column.name], census.engine) for h in census.hierarchies}
+        self.shows = {h.column.name: _shown(h, levels[h.column.name], census.workbench) for h in census.hierarchies}
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -183,11 +183,11 @@ class RunRecord:
         )
 
 
-def _shown(hierarchy: Hierarchy, level: int, engine: Engine) -> dict[str, Any]:
+def _shown(hierarchy: Hierarchy, level: int, workbench: Workbench) -> dict[str, Any]:
     """In words, but not by example: a label is only for who may see the release."""
     listed = hierarchy.kind is None and 0 < level < hierarchy.height
     words = f"level {level} of {hierarchy.height} as listed" if listed else hierarchy.describe(level)
-    return {"level": level, "says": words, "rule": level_rule(hierarchy, level, engine)}
+    return {"level": level, "says": words, "rule": level_rule(hierarchy, level, workbench)}
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from duckanon.engine import Engine
+from duckanon.engine import Warehouse
 from duckanon.ledger import ReleaseAddress
 from duckanon.ledger.history import wrapped
 from duckanon.ledger.tables import Entry, LedgerTables
@@ -66,7 +66,7 @@ class Status:
         }
 
 
-def status_of(policy: str, address: ReleaseAddress, ledger: Engine | None, longest: timedelta | None) -> Status:
+def status_of(policy: str, address: ReleaseAddress, ledger: Warehouse | None, longest: timedelta | None) -> Status:
     """A policy in the place that it is released to; None: there is no ledger."""
     tables = LedgerTables(ledger) if ledger else None
     entries = tables.entries(policy=policy) if tables and tables.exist() else []
@@ -76,7 +76,7 @@ def status_of(policy: str, address: ReleaseAddress, ledger: Engine | None, longe
     return _status(here, longest)
 
 
-def every_status(ledger: Engine, longest: timedelta | None) -> list[Status]:
+def every_status(ledger: Warehouse, longest: timedelta | None) -> list[Status]:
     """Every policy of a ledger in every place that it has been released to."""
     tables, by_address = LedgerTables(ledger), dict[tuple[str, ReleaseAddress], list[Entry]]()
     for entry in tables.entries() if tables.exist() else []:

@@ -12,7 +12,7 @@ import sqlglot
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse
 from duckanon.errors import EngineError
 from duckanon.query.expressions import DIALECT, all_of, column, literal, sql
 from duckanon.query.names import folded, quoted
@@ -78,8 +78,8 @@ _TABLES = {
 class LedgerTables:
     """The ledger's tables in one database."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, warehouse: Warehouse) -> None:
+        self.warehouse = warehouse
 
     def exist(self) -> bool:
         """Whether both are there. Tables of these names that are not ours are an error."""
@@ -87,38 +87,38 @@ class LedgerTables:
         return None not in found
 
     def _found(self, name: str) -> Relation | None:
-        found = self.engine.find(quoted(SCHEMA, name))
+        found = self.warehouse.find(quoted(SCHEMA, name))
         if found is None or [folded(part) for part in found.parts[-2:]] != [SCHEMA, name]:
             return None
         if found.kind != "table" or self._columns(found) not in _TABLES[name]:
             raise EngineError(
-                f"{self.engine.location}: {SCHEMA}.{name} is not the ledger of this version of duckanon; "
+                f"{self.warehouse.location}: {SCHEMA}.{name} is not the ledger of this version of duckanon; "
                 "rename it, or name another file in ledger.database"
             )
         return found
 
     def _columns(self, relation: Relation) -> tuple[str, ...]:
-        return tuple(c.name for c in self.engine.columns(relation.table))
+        return tuple(c.name for c in self.warehouse.columns(relation.table))
 
     def make(self) -> None:
         """Make what is missing: all of it, or what an earlier version had not; inside the caller's transaction."""
         found = self._found("releases") if self.exist() else None
         if found is None or self._columns(found) != COLUMNS:
             for statement in _script():
-                self.engine.execute(statement.copy())
+                self.warehouse.execute(statement.copy())
 
     def add(self, entry: Entry, constraints: Iterable[ConstraintEntry]) -> None:
         """Record a run, after all that are recorded already; inside the caller's transaction."""
         self.make()
         last = exp.select(sql("COALESCE(MAX(recorded), 0)")).from_(self._table("releases"))
-        ((recorded,),) = self.engine.fetch(last)
+        ((recorded,),) = self.warehouse.fetch(last)
         self._insert("releases", [replace(entry, recorded=recorded + 1)])
         self._insert("release_constraints", list(constraints))
 
     def _insert(self, name: str, rows: list[Any]) -> None:
         if rows:
             values = exp.values([tuple(_value(cell) for cell in astuple(row)) for row in rows])
-            self.engine.execute(exp.insert(values, self._table(name)))
+            self.warehouse.execute(exp.insert(values, self._table(name)))
 
     def entries(self, limit: int | None = None, **wanted: str | None) -> list[Entry]:
         """The runs whose columns have the wanted values, the last recorded first."""
@@ -127,15 +127,18 @@ class LedgerTables:
         same = [exp.NullSafeEQ(this=column(name), expression=literal(value)) for name, value in wanted.items()]
         known = self._columns(found)
         query = exp.select(*(column(name) for name in known)).from_(found.table)
-        query = query.where(all_of(same)).order_by("recorded DESC" if "recorded" in known else "rowid DESC")
-        rows = self.engine.fetch(query if limit is None else query.limit(limit))
+        order = column("recorded") if "recorded" in known else self.warehouse.written_order()
+        query = query.where(all_of(same)).order_by(exp.Ordered(this=order, desc=True))
+        rows = self.warehouse.fetch(query if limit is None else query.limit(limit))
         return [Entry(**dict(zip(known, row, strict=True))) for row in rows]
 
     def constraints(self) -> dict[str, list[ConstraintEntry]]:
         """The constraints of every run, by its id."""
         found: dict[str, list[ConstraintEntry]] = {}
         query = exp.select(*(column(f.name) for f in fields(ConstraintEntry)))
-        for row in self.engine.fetch(query.from_(self._table("release_constraints")).order_by(sql("rowid"))):
+        for row in self.warehouse.fetch(
+            query.from_(self._table("release_constraints")).order_by(self.warehouse.written_order())
+        ):
             found.setdefault(row[0], []).append(ConstraintEntry(*row))
         return found
 

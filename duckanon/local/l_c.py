@@ -71,7 +71,7 @@ def _buckets(clusters: Clusters, values: ValueTable) -> list[Bucket]:
     wanted = values.wanted
     named = list(wanted.values.values())
     table = values.table.sql(DIALECT, identify=True)
-    found = clusters.engine.fetch(
+    found = clusters.workbench.fetch(
         f"SELECT v.code, v.named, v.rows, COUNT(*) FROM {clusters.name('cells')} c JOIN {table} v "
         f"ON v.code = c.s{values.index} GROUP BY v.code, v.named, v.rows"
     )

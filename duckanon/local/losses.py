@@ -31,22 +31,22 @@ def total_information_loss(census: Census, placement: Placement) -> float:
             f"LEFT JOIN ({labels_of_values(h)}) {label} ON {label}.code = {h.code(0)} AND {label}.level = l{h.index}"
         )
         columns.append(f"t{h.index}.label AS g{h.index}")
-        if census.engine.is_number(h.column):
+        if h.column.type.is_number:
             mapping = h.mapping.sql(DIALECT, identify=True)
             joins.append(f"LEFT JOIN {mapping} m{h.index} ON m{h.index}.code_0 = q{h.index}_0")
             columns.append(f"CAST(m{h.index}.value AS DOUBLE) AS v{h.index}")
-        costs.append(_class_cost(census, h))
+        costs.append(_class_cost(h))
     labelled = f"SELECT p.*, {', '.join(columns)} FROM ({_placed(census, placement)}) p {' '.join(joins)}"
     windows = [f"MAX(v{h.index}) OVER c - MIN(v{h.index}) OVER c AS span{h.index}, "
                f"COUNT(v{h.index}) OVER c NOT IN (0, COUNT(*) OVER c) AS mixed{h.index}"
-               for h in census.hierarchies if census.engine.is_number(h.column)]  # fmt: skip
+               for h in census.hierarchies if h.column.type.is_number]  # fmt: skip
     spans = ", ".join(["*", *windows])
     return _summed(census, f"SELECT {spans} FROM ({labelled}) WINDOW c AS (PARTITION BY {classes})", costs)
 
 
-def _class_cost(census: Census, hierarchy: Hierarchy) -> str:
+def _class_cost(hierarchy: Hierarchy) -> str:
     index = hierarchy.index
-    if not census.engine.is_number(hierarchy.column):
+    if not hierarchy.column.type.is_number:
         return f"COALESCE(l{index} / {hierarchy.height}e0, 1)"
     mapping = hierarchy.mapping.sql(DIALECT, identify=True)
     whole = f"SELECT CAST(MAX(value) AS DOUBLE) - CAST(MIN(value) AS DOUBLE) FROM {mapping}"
@@ -67,5 +67,5 @@ def _placed(census: Census, placement: Placement) -> str:
 def _summed(census: Census, cells: str, costs: list[str]) -> float:
     """Σ over the source rows of what their cells cost."""
     total = " + ".join(f"CAST({cost} AS DOUBLE)" for cost in costs)
-    ((loss,),) = census.engine.fetch(f"SELECT SUM(n * ({total})) FROM ({cells})")
+    ((loss,),) = census.workbench.fetch(f"SELECT SUM(n * ({total})) FROM ({cells})")
     return float(loss)

@@ -12,7 +12,7 @@ class Tables:
     """Tables by the thing that each holds; all names begin with the method's own prefix."""
 
     def __init__(self, scratch: Scratch, prefix: str) -> None:
-        self.scratch, self.engine, self.prefix = scratch, scratch.engine, prefix
+        self.scratch, self.workbench, self.prefix = scratch, scratch.workbench, prefix
         self._names: dict[str, str] = {}  # quoted: they are asked for often
 
     def name(self, thing: str) -> str:
@@ -27,14 +27,14 @@ class Tables:
         self._names[thing] = self.name(other)
 
     def make(self, thing: str, query: str, note: str = "") -> None:
-        self.engine.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
+        self.workbench.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
 
     def add(self, thing: str, query: str) -> None:
         """Add rows by making the table anew: DuckDB 2.0 loses a large INSERT into a table of the same transaction."""
         self.make(thing, f"FROM {self.name(thing)} UNION ALL {query}")
 
     def count(self, thing: str, what: str = "COUNT(*)") -> int:
-        ((found,),) = self.engine.fetch(f"SELECT COALESCE({what}, 0) FROM {self.name(thing)}")
+        ((found,),) = self.workbench.fetch(f"SELECT COALESCE({what}, 0) FROM {self.name(thing)}")
         return int(found)
 
     def keep_only(self, thing: str) -> exp.Table:

@@ -116,7 +116,7 @@ def _increment(additions: Additions, measured: Measurement) -> Increment:
     classes = classes.group_by(*keys) if keys else classes
     good = scratch.table("good", classes, "the classes that are released")
     sizes = exp.select("COUNT(*)", sql("COALESCE(SUM(x), 0)"), sql("COALESCE(SUM(x * x), 0)")).from_(good)
-    ((count, rows, squares),) = scratch.engine.fetch(sizes)
+    ((count, rows, squares),) = scratch.workbench.fetch(sizes)
     released = replace(
         measured,
         failing_rows=measured.rows - int(rows),
@@ -148,9 +148,9 @@ def _additions(at: NodeClasses, source: BoundSource, before: exp.Table) -> Addit
     query = _joined(at, shown, source, before)
     cells = at.census.scratch.table("increment", query, "the last release, and what is new")
     sums = [sql(f"CAST(COALESCE(SUM({what}), 0) AS BIGINT)") for what in _SUMS]
-    engine = at.census.engine
-    ((found, partly),) = engine.fetch(exp.select(*sums).from_(cells), "what is there of the last release")
-    ((rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(before))
+    workbench = at.census.workbench
+    ((found, partly),) = workbench.fetch(exp.select(*sums).from_(cells), "what is there of the last release")
+    ((rows,),) = workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(before))
     return Additions(at, shown, cells, int(rows), rows - found, partly)
 
 
@@ -166,7 +166,7 @@ def _shown_before(at: NodeClasses, source: BoundSource, before: exp.Table) -> Ce
             text = column(f"t{source.released.index(h.column.name)}")
             stars = sql("MAX(LENGTH(:t))", t=text)
             query = exp.select(stars).from_(before).where(sql("REPLACE(:t, '*', '') = ''", t=text))
-            ((longest[h.index],),) = at.census.engine.fetch(query)
+            ((longest[h.index],),) = at.census.workbench.fetch(query)
     if None in longest.values():  # of no rows; then what holds is the whole release
         return at.shown_by(exp.select().from_(at.holding().subquery("g")))
     return at.census.with_lengths(longest)

@@ -34,7 +34,7 @@ class LocalRecoding:
         }
         self.placed = scratch.table("placed", self._placed(), "the cells where they are released")
         figures = exp.select("COUNT(*)", *map(sql, _FIGURES)).from_(self._classes().subquery("classes"))
-        ((self.classes, rows, squares),) = self.census.engine.fetch(figures, "the classes that are released")
+        ((self.classes, rows, squares),) = self.census.workbench.fetch(figures, "the classes that are released")
         self.rows, self.squares = int(rows), int(squares)
         self.new_rows: int | None = None
 
@@ -92,7 +92,7 @@ class LocalRecoding:
         names = [h.column.name for h in self.census.hierarchies]
         return [
             {"levels": dict(zip(names, row, strict=False)), "classes": row[-2], "rows": row[-1]}
-            for row in self.census.engine.fetch(query, "classes by levels")
+            for row in self.census.workbench.fetch(query, "classes by levels")
         ]
 
     def described(self) -> dict[str, str]:
@@ -170,7 +170,7 @@ class LocalRecoding:
             on=sql("c.level = m.level AND c.id = m.id"),
             join_type="left",
         )
-        ((levels, ncp, loss),) = self.census.engine.fetch(query)
+        ((levels, ncp, loss),) = self.census.workbench.fetch(query)
         return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))
 
 

@@ -87,5 +87,5 @@ def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, relea
         .from_(exp.alias_(good.copy(), "g", table=True))
         .join(prices.subquery("m"), on=exp.EQ(this=column(code, "g"), expression=column("code", "m")))
     )
-    ((lost,),) = census.engine.fetch(query)
+    ((lost,),) = census.workbench.fetch(query)
     return float(lost)

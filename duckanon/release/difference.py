@@ -78,7 +78,7 @@ class _Sides:
         thing = f"then_and_now_{index}"
         labels = self.scratch.table(thing, exp.union(*sides, distinct=False), f"what {name} showed and shows")
         lost = [sql(f"COUNT(label) - COUNT(at_{level})") for level in range(hierarchy.height)]
-        (unknown,) = self.scratch.engine.fetch(exp.select(*lost).from_(labels))
+        (unknown,) = self.scratch.workbench.fetch(exp.select(*lost).from_(labels))
         level = next((level for level, count in enumerate(unknown) if count == 0), None)
         if level is None:
             return _Column(name, index, None, self._removed(hierarchy, labels))
@@ -91,7 +91,7 @@ class _Sides:
         """The level of now that shows what the column showed then; None: nobody knows."""
         name = hierarchy.column.name
         if self.previous.rules and name in self.previous.rules:
-            return level_that_shows(self.previous.rules[name]["rule"], hierarchy, self.scratch.engine)
+            return level_that_shows(self.previous.rules[name]["rule"], hierarchy, self.scratch.workbench)
         return (self.previous.said or {}).get(name) if self.previous.same_policy else None
 
     def _labels(self, side: str, hierarchy: Hierarchy, base: int | None) -> exp.Select:
@@ -107,7 +107,7 @@ class _Sides:
     def _removed(self, hierarchy: Hierarchy, labels: exp.Table) -> str | None:
         """Where one of the releases shows nothing of a column, nothing is left out by not comparing it."""
         tells = exp.not_(exp.paren(is_top(hierarchy)))
-        ((sides,),) = self.scratch.engine.fetch(exp.select(sql("COUNT(DISTINCT side)")).from_(labels).where(tells))
+        ((sides,),) = self.scratch.workbench.fetch(exp.select(sql("COUNT(DISTINCT side)")).from_(labels).where(tells))
         if sides < 2:
             return None
         what = "its labels of then and now do not nest, so classes cannot be compared by it"
@@ -117,7 +117,7 @@ class _Sides:
         """At the level of one of them, at least, a label is what it was; and some are the same in both."""
         changed = "COUNT(DISTINCT CASE WHEN label IS DISTINCT FROM common THEN side END)"
         shared = exp.select("common").from_(labels).group_by("common").having(sql("COUNT(DISTINCT side) = 2"))
-        ((coarser, sides, both),) = self.scratch.engine.fetch(
+        ((coarser, sides, both),) = self.scratch.workbench.fetch(
             exp.select(
                 sql(changed),
                 sql("COUNT(DISTINCT side)"),
@@ -147,7 +147,7 @@ def _told_apart(
     )
     few = exp.select("COUNT(*)", sql("CAST(COALESCE(SUM(rows), 0) AS BIGINT)")).from_(changed)
     few = few.where(sql("rows BETWEEN 1 AND :most", most=literal(policy.k - 1)))
-    ((classes, rows),) = scratch.engine.fetch(few, "what the last release and this one tell together")
+    ((classes, rows),) = scratch.workbench.fetch(few, "what the last release and this one tell together")
     if not rows:
         return None
     return (

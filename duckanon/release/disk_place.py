@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from duckanon.engine import Engine
+from duckanon.engine import Warehouse
 from duckanon.engine.lock import hold
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingFile, Policy
@@ -23,8 +23,8 @@ class DiskPlace:
     """A path, and hidden ones beside it for what is not finished. Those are ours as long as we hold their locks, which
     the kernel lets go of however a process ends, on whatever machine of this volume: what nobody holds is left over."""
 
-    def __init__(self, policy: Policy, engine: Engine) -> None:
-        self.policy, self.engine = policy, engine
+    def __init__(self, policy: Policy, warehouse: Warehouse) -> None:
+        self.policy, self.warehouse = policy, warehouse
         named = policy.folder / policy.release.to
         try:
             self.path = named.resolve()
@@ -83,7 +83,7 @@ class DiskPlace:
             if any(self._holds(file) for file in files):
                 raise ReleaseError(f"release.to: {self.path} is {what}, or holds it; choose another name")
         source = self.policy.source
-        patterns = self.engine.source_patterns(source.file) if source.file else []
+        patterns = self.warehouse.source_patterns(source.file) if source.file else []
         if any(_reached(self._first_file().parts, Path(pattern).parts) for pattern in patterns):
             what = "is where source.file looks for the source"
             raise ReleaseError(f"release.to: {self.path} {what}; choose another name")
@@ -101,7 +101,7 @@ class DiskPlace:
         policy = self.policy
         hierarchies = [h.path for q in policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingFile)]
         return {
-            "the database": self.engine.database_files(),
+            "the database": self.warehouse.database_files(),
             "the policy itself": [Path(policy.file)] if policy.file else [],
             "a hierarchy": hierarchies,
             "the ledger": [policy.ledger] if policy.ledger else [],
@@ -113,7 +113,7 @@ class DiskPlace:
         if self.policy.source.file is None:
             return []
         try:
-            return self.engine.source_files(self.policy.source.file)
+            return self.warehouse.source_files(self.policy.source.file)
         except EngineError:
             return []  # what is wrong with the source is said when it is read
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from duckanon.census.source import BoundSource, released_type
-from duckanon.engine import Column, Engine, Relation
+from duckanon.census.source import BoundSource
+from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER, TEXT
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.names import folded
@@ -16,48 +17,48 @@ from duckanon.release.folder import bound_release, mark_of_folder
 from duckanon.release.mark import levels_in, made_by, policy_hash_in
 
 
-def exists(policy: Policy, engine: Engine) -> bool:
+def exists(policy: Policy, warehouse: Warehouse) -> bool:
     """Whether something stands in the policy's place; an empty folder is nothing."""
     if policy.release.is_relation:
-        return engine.find(policy.release.to) is not None
+        return warehouse.find(policy.release.to) is not None
     path = policy.folder / policy.release.to
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
-def said_levels(policy: Policy, engine: Engine) -> dict[str, int]:
+def said_levels(policy: Policy, warehouse: Warehouse) -> dict[str, int]:
     """The levels that the release itself says it is of, where it says so."""
-    mark = _mark(policy, engine)
+    mark = _mark(policy, warehouse)
     return levels_in(mark) if made_by(mark, policy) else {}
 
 
-def says_policy(policy: Policy, engine: Engine) -> bool:
+def says_policy(policy: Policy, warehouse: Warehouse) -> bool:
     """Whether what stands in the place was made by this policy as it is now."""
-    return policy_hash_in(_mark(policy, engine)) == policy_hash(policy)
+    return policy_hash_in(_mark(policy, warehouse)) == policy_hash(policy)
 
 
-def is_ours(policy: Policy, engine: Engine) -> bool:
+def is_ours(policy: Policy, warehouse: Warehouse) -> bool:
     """Whether what stands in the policy's place says that this policy made it."""
-    return made_by(_mark(policy, engine), policy)
+    return made_by(_mark(policy, warehouse), policy)
 
 
-def _mark(policy: Policy, engine: Engine) -> str | None:
+def _mark(policy: Policy, warehouse: Warehouse) -> str | None:
     """What the release says of itself."""
     path = (policy.folder / policy.release.to).absolute()
     if policy.release.is_relation:
-        found = engine.find(policy.release.to)
+        found = warehouse.find(policy.release.to)
         return found.comment if found else None
     if policy.release.options.partition_by:
         return mark_of_folder(path)
     if policy.release.kind == "parquet":
-        return engine.read_mark(path)
+        return warehouse.read_mark(path)
     mark: str | None = read_json(sidecar_of(path)).get("mark")
     return mark
 
 
 def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> Relation:
-    engine = scratch.engine
+    warehouse = source.warehouse
     if policy.release.is_relation:
-        found = engine.find(policy.release.to)
+        found = warehouse.find(policy.release.to)
         if found is None:
             raise ReleaseError(
                 f"release.to: there is no {policy.release.kind} '{policy.release.to}' yet; run the policy first"
@@ -71,28 +72,28 @@ def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> R
     written = read_json(sidecar_of(path)).get("written")
     if release.kind == "csv" and written not in (None, how_written(release, source.released)):
         raise ReleaseError(f"release.to: {path} was written with other options than the policy has now")
-    name = scratch.adopt("VIEW", "released")
-    engine.define_release(name, path, release, _columns(path, release, source, engine))
+    name = scratch.adopt("VIEW", "released", warehouse)
+    warehouse.define_release(name, path, release, _columns(path, release, source, warehouse))
     return Relation((name.name,), "view")
 
 
-def _columns(path: Path, release: Release, source: BoundSource, engine: Engine) -> list[Column]:
+def _columns(path: Path, release: Release, source: BoundSource, warehouse: Warehouse) -> list[Column]:
     """The columns of released files: labels are texts, the others have the types that were released. What the files
     do not name is known by its position."""
     parts = release.options.partition_by
-    names = engine.release_columns(path, release)
+    names = warehouse.release_columns(path, release)
     if release.kind == "csv" and not release.options.header:
         expected = [name for name in source.released if name not in parts]
         if len(names) != len(expected):
             raise ReleaseError(f"release.to: {path} has {len(names)} columns, the policy releases {len(expected)}")
         names = expected
-    types = {c.name: released_type(c) for c in source.keep}
-    types |= {c.name: "INTEGER" if wanted.publish == "level" else released_type(c) for wanted, c in source.sensitive}
-    return [Column(name, types.get(name, "VARCHAR")) for name in (*names, *parts)]
+    types = {c.name: c.type.released for c in source.keep}
+    types |= {c.name: INTEGER if wanted.publish == "level" else c.type.released for wanted, c in source.sensitive}
+    return [Column(name, types.get(name, TEXT)) for name in (*names, *parts)]
 
 
-def must_have_its_columns(policy: Policy, relation: Relation, source: BoundSource, engine: Engine) -> None:
-    found = {folded(c.name) for c in engine.columns(relation.table)}
+def must_have_its_columns(policy: Policy, relation: Relation, source: BoundSource, warehouse: Warehouse) -> None:
+    found = {folded(c.name) for c in warehouse.columns(relation.table)}
     wanted = {folded(name) for name in source.released}
     faults = [Fault(f"release.to: {policy.release.to}", f"has no column {name}") for name in sorted(wanted - found)]
     faults += [

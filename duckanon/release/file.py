@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
@@ -26,10 +26,10 @@ from duckanon.release.permissions import pass_on
 class FileTarget:
     """Written beside its place, read back, then renamed."""
 
-    def __init__(self, policy: Policy, engine: Engine, replace: bool) -> None:
-        self.policy, self.engine = policy, engine
+    def __init__(self, policy: Policy, warehouse: Warehouse, replace: bool) -> None:
+        self.policy, self.warehouse = policy, warehouse
         self.release = policy.release
-        self.place = DiskPlace(policy, engine)
+        self.place = DiskPlace(policy, warehouse)
         self.path = self.place.path
         self.replace, self._usual = replace, 0o600
         self._columns: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class FileTarget:
 
     def _ours(self) -> bool:
         if self._marked_inside:
-            return made_by(self.engine.read_mark(self.path), self.policy)
+            return made_by(self.warehouse.read_mark(self.path), self.policy)
         known = read_json(sidecar_of(self.path))
         states = known.get("files")
         return made_by(known.get("mark"), self.policy) and isinstance(states, list) and any(map(self._is_now, states))
@@ -90,10 +90,10 @@ class FileTarget:
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()
         self._usual = self._begin()
-        self.engine.write_file(query, self.unfinished, self.release, metadata_of(mark))
+        self.warehouse.write_file(query, self.unfinished, self.release, metadata_of(mark))
         shape = scratch.view("shape", query, "")
-        name = scratch.adopt("VIEW", "written")
-        self.engine.define_release(name, self.unfinished, self.release, self.engine.columns(shape))
+        name = scratch.adopt("VIEW", "written", self.warehouse)
+        self.warehouse.define_release(name, self.unfinished, self.release, scratch.workbench.columns(shape))
         if self.release.kind == "parquet":
             return Relation((name.name,), "view")
         # A text is parsed once, however many questions are asked of it.

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Engine, Relation
+from duckanon.engine import Column, Relation, Warehouse
 from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
@@ -32,8 +32,10 @@ class Fingerprints:
     source: str | None
 
 
-def take_fingerprints(policy: Policy, source: exp.Table, engine: Engine) -> Fingerprints:
-    return Fingerprints(policy_hash(policy), hierarchy_hash(policy, engine), source_fingerprint(policy, source, engine))
+def take_fingerprints(policy: Policy, source: exp.Table, warehouse: Warehouse) -> Fingerprints:
+    return Fingerprints(
+        policy_hash(policy), hierarchy_hash(policy, warehouse), source_fingerprint(policy, source, warehouse)
+    )
 
 
 def policy_hash(policy: Policy) -> str:
@@ -41,7 +43,7 @@ def policy_hash(policy: Policy) -> str:
     return _digest(_canonical(policy, policy.folder))
 
 
-def hierarchy_hash(policy: Policy, engine: Engine) -> str:
+def hierarchy_hash(policy: Policy, warehouse: Warehouse) -> str:
     """Of what the hierarchies say now: files and mapping tables by their contents, the others by their parameters."""
     said: list[Any] = []
     for quasi_identifier in policy.quasi_identifiers:
@@ -49,22 +51,24 @@ def hierarchy_hash(policy: Policy, engine: Engine) -> str:
         if isinstance(spec, MappingFile):
             said.append(_contents(spec.path))
         elif isinstance(spec, MappingTable):
-            said.append(_mapping(spec, engine))
+            said.append(_mapping(spec, warehouse))
         else:
             said.append(_canonical(spec, policy.folder))
     return _digest(said)
 
 
-def source_fingerprint(policy: Policy, source: exp.Table, engine: Engine) -> str:
+def source_fingerprint(policy: Policy, source: exp.Table, warehouse: Warehouse) -> str:
     """Of the source's columns and rows, and of the key that its pseudonyms are made with."""
     key = os.environ.get(policy.pseudonyms.key_env, "") if policy.pseudonyms else ""
     keyed = hmac.new(key.encode(), b"duckanon ledger", "sha256").hexdigest() if key else None
-    return _digest([_rows(source, engine.columns(source), engine), keyed])
+    return _digest([_rows(source, warehouse.columns(source), warehouse), keyed])
 
 
-def relation_fingerprint(relation: Relation, engine: Engine) -> str:
+def relation_fingerprint(relation: Relation, warehouse: Warehouse) -> str:
     """Of the rows that a relation shows and, of a view, of how it shows them."""
-    return _digest([_rows(relation.table, engine.columns(relation.table), engine), engine.definition(relation)])
+    return _digest(
+        [_rows(relation.table, warehouse.columns(relation.table), warehouse), warehouse.definition(relation)]
+    )
 
 
 def files_fingerprint(path: Path) -> str:
@@ -74,23 +78,23 @@ def files_fingerprint(path: Path) -> str:
     return _digest([[file.relative_to(path).as_posix(), _contents_of(file)] for file in shown])
 
 
-def _rows(relation: exp.Table, columns: list[Column], engine: Engine) -> list[Any]:
+def _rows(relation: exp.Table, columns: list[Column], warehouse: Warehouse) -> list[Any]:
     """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
     # Of a list the hash does not tell NULL from an empty one; its text does.
-    cells = [text_of(column(c.name)) if c.type.endswith("]") else column(c.name) for c in columns]
+    cells = [text_of(column(c.name)) if c.type.is_list else column(c.name) for c in columns]
     row = exp.Anonymous(this="HASH", expressions=cells).as_("h")
     figures = exp.select("COUNT(*)", sql("SUM(CAST(h AS HUGEINT))"), sql("BIT_XOR(h)"))
-    (found,) = engine.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
-    return [[[c.name, c.type] for c in columns], *(None if figure is None else str(figure) for figure in found)]
+    (found,) = warehouse.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
+    return [[[c.name, c.type.word] for c in columns], *(None if figure is None else str(figure) for figure in found)]
 
 
-def _mapping(spec: MappingTable, engine: Engine) -> list[Any] | None:
+def _mapping(spec: MappingTable, warehouse: Warehouse) -> list[Any] | None:
     """None: the table or a column of it is not there, which the run itself will say."""
-    found = engine.find(spec.table)
-    known = {folded(c.name): c for c in engine.columns(found.table)} if found else {}
+    found = warehouse.find(spec.table)
+    known = {folded(c.name): c for c in warehouse.columns(found.table)} if found else {}
     if found is None or any(folded(name) not in known for name in spec.columns):
         return None
-    return _rows(found.table, [known[folded(name)] for name in spec.columns], engine)
+    return _rows(found.table, [known[folded(name)] for name in spec.columns], warehouse)
 
 
 def _contents(path: Path) -> str | None:

@@ -14,7 +14,6 @@ from sqlglot import exp
 from duckanon.census.source import BoundSource
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import is_dictionary
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.expressions import column, sql, text_of
@@ -76,16 +75,16 @@ class FolderTarget(FileTarget):
         self.release = bound_release(self.policy, source)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
-        self._must_be_few(query)
+        self._must_be_few(query, scratch)
         return super().build(self._by_folder(query, scratch), mark, scratch)
 
-    def _must_be_few(self, query: exp.Query) -> None:
+    def _must_be_few(self, query: exp.Query, scratch: Scratch) -> None:
         """Every value becomes the name of a folder: there must not be too many, nor any that is too long."""
         parts = self.release.options.partition_by
         distinct = exp.select(*map(column, parts)).distinct().from_(query.subquery("released"))
         lengths = [sql("MAX(LENGTH(URL_ENCODE(:value)))", value=text_of(column(part))) for part in parts]
         counted = exp.select(sql("COUNT(*)"), *lengths).from_(distinct.subquery("folders"))
-        ((folders, *longest),) = self.engine.fetch(counted)
+        ((folders, *longest),) = scratch.workbench.fetch(counted)
         if folders > _MOST_FOLDERS:
             columns = ", ".join(parts)
             what = f"{columns}: {folders:,} folders would be written, at most {_MOST_FOLDERS:,} are possible"
@@ -100,13 +99,13 @@ class FolderTarget(FileTarget):
     def _by_folder(self, query: exp.Query, scratch: Scratch) -> exp.Query:
         """The rows of one file after the other, each sorted by what it shows. In Parquet, labels are plain texts:
         every file would hold the dictionaries of all."""
-        columns = self.engine.columns(scratch.view("columns", query, ""))
+        columns = scratch.workbench.columns(scratch.view("columns", query, ""))
         first = self.release.options.partition_by
         others = [c.name for c in columns if c.name not in first]
         ordered = exp.select("*").from_(query.subquery("released")).order_by(*map(column, (*first, *others)))
         if self.release.kind != "parquet":
             return ordered
-        texts = [text_of(column(c.name)) if is_dictionary(c.type) else column(c.name) for c in columns]
+        texts = [text_of(column(c.name)) if c.type.is_enumeration else column(c.name) for c in columns]
         named = (text.as_(c.name, quoted=True) for text, c in zip(texts, columns, strict=True))
         return exp.select(*named).from_(ordered.subquery("ordered"))
 

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource, bind_source
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.policy import Policy
@@ -51,7 +51,7 @@ def edited(added_to: bool) -> Previous:
 
 def look_back(
     policy: Policy,
-    engine: Engine,
+    warehouse: Warehouse,
     scratch: Scratch,
     compared: bool,
     added_to: bool,
@@ -59,18 +59,18 @@ def look_back(
 ) -> Previous:
     """Read the release that stands. Outside the run's transaction, which a file that cannot be read would end."""
     try:
-        source = bind_source(policy, scratch)
+        source = bind_source(policy, warehouse, scratch)
         relation = existing_release(policy, source, scratch)
-        columns = tuple(c.name for c in engine.columns(relation.table))
+        columns = tuple(c.name for c in warehouse.columns(relation.table))
         if added_to:
-            must_have_its_columns(policy, relation, source, engine)
+            must_have_its_columns(policy, relation, source, warehouse)
         return Previous(
-            _kept("previous", _classes(relation, columns, source), scratch) if compared else None,
-            _kept("previous_rows", _rows(relation, source), scratch) if added_to else None,
+            _kept("previous", _classes(relation, columns, source), warehouse, scratch) if compared else None,
+            _kept("previous_rows", _rows(relation, source), warehouse, scratch) if added_to else None,
             columns,
-            said_levels(policy, engine) or None,
+            said_levels(policy, warehouse) or None,
             rules,
-            says_policy(policy, engine),
+            says_policy(policy, warehouse),
         )
     except DuckanonError as error:
         if added_to:
@@ -79,8 +79,8 @@ def look_back(
         return Previous(unread=Message.of("the last release cannot be read, so it cannot be compared: ", error.message))
 
 
-def _kept(thing: str, rows: exp.Query, scratch: Scratch) -> exp.Table:
-    return scratch.table(thing, rows, "the last release")
+def _kept(thing: str, rows: exp.Query, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    return scratch.collected(thing, rows, "the last release", warehouse)
 
 
 def _classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) -> exp.Select:

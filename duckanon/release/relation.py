@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource, define_source, must_be_there
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingTable, Policy
-from duckanon.query.expressions import create, drop, sql, table
+from duckanon.query.expressions import drop, sql, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
@@ -23,11 +23,11 @@ SCHEMA = "duckanon"  # holds what a released view needs to stay true: its mappin
 class RelationTarget:
     """A table or view in the warehouse. It is made inside the run's transaction, so it appears whole or not at all."""
 
-    def __init__(self, policy: Policy, engine: Engine, replace: bool) -> None:
-        self.policy, self.engine, self.replace = policy, engine, replace
-        found = engine.find(policy.release.to)
+    def __init__(self, policy: Policy, warehouse: Warehouse, replace: bool) -> None:
+        self.policy, self.warehouse, self.replace = policy, warehouse, replace
+        found = warehouse.find(policy.release.to)
         self.existing = found if found is not None and len(found.parts) > 1 else None
-        place = engine.target(policy.release.to)
+        place = warehouse.target(policy.release.to)
         self.place = Relation(self.existing.parts if self.existing else place.parts, policy.release.kind)
         self._must_not_be_named_as_source()
         if self.existing and not replace and not made_by(self.existing.comment, policy):
@@ -38,7 +38,7 @@ class RelationTarget:
 
     def _must_not_be_named_as_source(self) -> None:
         """Said first: --replace would not help."""
-        source = must_be_there(self.policy, self.engine)
+        source = must_be_there(self.policy, self.warehouse)
         if source is not None and source.parts == self.place.parts:
             raise ReleaseError(f"release.to: {self.policy.release.to} is the source itself; choose another name")
 
@@ -52,19 +52,19 @@ class RelationTarget:
         self.clear_kept()
         rows = source.table
         if self.policy.source.table is None:
-            kept = define_source(self.policy, scratch, persistent=self.kept_name("source"))
-            self.engine.comment(kept, mark)
+            kept = define_source(self.policy, self.warehouse, scratch, persistent=self.kept_name("source"))
+            self.warehouse.comment(kept, mark)
             rows = kept.table
         return recoding.view(source, rows, self.keeper(mark))
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.existing is not None:
-            self.engine.execute(drop(self.existing.kind.upper(), self.existing.table))
+            self.warehouse.execute(drop(self.existing.kind.upper(), self.existing.table))
             self._source_must_stand()
         if self.place.kind != "view":
             self.clear_kept()
-        self.engine.execute(create(self.place.kind.upper(), self.place.table, query), "the release")
-        self.engine.comment(self.place, mark)
+        self.warehouse.publish(self.place, query)
+        self.warehouse.comment(self.place, mark)
         return self.place
 
     def _source_must_stand(self) -> None:
@@ -73,13 +73,13 @@ class RelationTarget:
         inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
         try:
             for name in inputs:
-                relation = self.engine.find(name)
+                relation = self.warehouse.find(name)
                 if relation is None:
                     raise EngineError("gone")
-                self.engine.columns(relation.table)
+                self.warehouse.columns(relation.table)
             if self.policy.source.query is not None:
-                probe = Scratch(self.engine)
-                define_source(self.policy, probe)
+                probe = Scratch(self.warehouse.workbench)
+                define_source(self.policy, self.warehouse, probe)
                 probe.clear()
         except EngineError:
             raise ReleaseError(
@@ -91,18 +91,18 @@ class RelationTarget:
 
         def keep(thing: str, rows: exp.Query) -> exp.Table:
             name = self.kept_name(thing)
-            self.engine.execute(create("TABLE", name, rows), "kept for the view")
-            self.engine.comment(Relation((SCHEMA, name.name), "table"), mark)
+            self.warehouse.keep(name, rows, "kept for the view")
+            self.warehouse.comment(Relation((SCHEMA, name.name), "table"), mark)
             return name
 
         return keep
 
     def kept_name(self, thing: str) -> exp.Table:
         """The name of an object kept for this view, free to be made."""
-        self.engine.must_have_room_for_our_schema()
-        self.engine.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+        self.warehouse.must_have_room_for_our_schema()
+        self.warehouse.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
         name = self._kept_prefix + thing
-        if self.engine.find(quoted(SCHEMA, name)) is not None:
+        if self.warehouse.find(quoted(SCHEMA, name)) is not None:
             raise ReleaseError(f"{SCHEMA}.{name} exists and was not made by this policy; rename the policy")
         return table(SCHEMA, name)
 
@@ -112,16 +112,16 @@ class RelationTarget:
 
     def clear_kept(self) -> None:
         """Drops what an earlier view of this policy, in this place, needed."""
-        for kept in self.engine.relations(SCHEMA):
+        for kept in self.warehouse.relations(SCHEMA):
             if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
-                self.engine.execute(drop(kept.kind.upper(), kept.table))
+                self.warehouse.execute(drop(kept.kind.upper(), kept.table))
 
     def fingerprint(self, released: Relation) -> str:
-        return relation_fingerprint(released, self.engine)
+        return relation_fingerprint(released, self.warehouse)
 
     def standing(self) -> str | None:
         try:
-            return relation_fingerprint(self.existing, self.engine) if self.existing else None
+            return relation_fingerprint(self.existing, self.warehouse) if self.existing else None
         except EngineError:
             return None  # a view whose source is gone
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
@@ -39,19 +39,19 @@ class Target(Protocol):
     def abandon(self) -> None: ...
 
 
-def open_target(policy: Policy, engine: Engine, replace: bool, dry_run: bool) -> Target:
+def open_target(policy: Policy, warehouse: Warehouse, replace: bool, dry_run: bool) -> Target:
     """The policy's target, checked for ownership before any work is done."""
     if policy.release.is_relation:
-        if not engine.persistent:
+        if not warehouse.persistent:
             raise ReleaseError(
                 f"release.kind: a {policy.release.kind} needs a database to stand in: "
                 "name one in source.database or with --db, or release to parquet or csv"
             )
-        target: Target = RelationTarget(policy, engine, replace)
+        target: Target = RelationTarget(policy, warehouse, replace)
     elif policy.release.options.partition_by:
-        target = FolderTarget(policy, engine, replace)
+        target = FolderTarget(policy, warehouse, replace)
     else:
-        target = FileTarget(policy, engine, replace)
+        target = FileTarget(policy, warehouse, replace)
     return DryTarget(target, policy) if dry_run else target
 
 

@@ -92,7 +92,7 @@ def _above_bound(values: ValueTable, census: Census, budget: int, name: str, bou
         )
         .order_by("rows DESC", "code")
     )
-    rows = census.engine.fetch(query.limit(_MOST_NAMED + 1))
+    rows = census.workbench.fetch(query.limit(_MOST_NAMED + 1))
     for text, count, threshold in rows[:_MOST_NAMED]:
         least = (count - budget) / remaining
         yield Message.of(
@@ -107,7 +107,7 @@ def _above_bound(values: ValueTable, census: Census, budget: int, name: str, bou
 
 def _rows_by_level(values: ValueTable, census: Census) -> dict[int, int]:
     query = exp.select("level", sql("CAST(SUM(rows) AS BIGINT)")).from_(values.table).group_by("level")
-    return dict(census.engine.fetch(query))
+    return dict(census.workbench.fetch(query))
 
 
 def _levels_out_of_reach(values: ValueTable, census: Census) -> Iterator[str]:
@@ -139,5 +139,5 @@ def _levels_too_frequent(values: ValueTable, census: Census, budget: int) -> Ite
 
 def _rows(values: ValueTable, census: Census, condition: exp.Expr) -> int:
     query = exp.select(sql("CAST(COALESCE(SUM(rows), 0) AS BIGINT)")).from_(values.table).where(condition)
-    ((rows,),) = census.engine.fetch(query)
+    ((rows,),) = census.workbench.fetch(query)
     return int(rows)

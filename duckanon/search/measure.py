@@ -90,7 +90,7 @@ class Measurer:
             sql(f"MIN({self.unit.size})"),
             *(sql(f"{constraint.worst}({name})") for name, constraint in figures),
         ).from_(self.classes(node).subquery("classes"))
-        ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.engine.fetch(
+        ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.workbench.fetch(
             query, f"check: node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
@@ -132,7 +132,7 @@ class Measurer:
             .group_by("d.named")
         )
         good = exp.select("*").from_(self.classes(node).subquery("classes")).where(sql("NOT failing"))
-        return self.census.engine.fetch(query.with_("good", as_=good), f"check: leakage at node {node}")
+        return self.census.workbench.fetch(query.with_("good", as_=good), f"check: leakage at node {node}")
 
 
 _TOTALS = (

@@ -192,15 +192,15 @@ def _ncp_of_all_nodes(db: duckdb.DuckDBPyConnection, wanted: Policy) -> dict[tup
     """Their NCP with the failing rows suppressed, each measured alone: what the search prunes is among them."""
     from duckanon.census.counting import take_census
     from duckanon.census.source import bind_source
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.duckdb.warehouse import DuckDB
     from duckanon.engine.scratch import Scratch
     from duckanon.recoding.full_domain import FullDomain
     from duckanon.search.measure import Measurer
     from duckanon.search.problem import Problem
 
-    scratch = Scratch(DuckDB.wrap(db))
+    scratch = Scratch(engine := DuckDB.wrap(db))
     try:
-        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         measurer = Measurer(Problem.of(wanted, census))
         found: dict[tuple[int, ...], float] = {}
         for node in product(range(5), range(4)):

@@ -221,7 +221,7 @@ def test_macros_of_the_warehouse_are_not_handed_the_key(patients: Folder, duckan
 
 
 def test_profiles_logs_and_traces_do_not_hold_the_key(patients: Folder) -> None:
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.duckdb.warehouse import DuckDB
 
     policy = Policy.parse(POLICY.replace('database = "warehouse.duckdb"', ""))
     profile = patients.path / "profile.json"
@@ -231,14 +231,14 @@ def test_profiles_logs_and_traces_do_not_hold_the_key(patients: Folder) -> None:
         connection.execute(f"SET profiling_output = '{profile}'")
         profiles: list[str] = []
         engine = DuckDB.wrap(connection)
-        run = engine._run
+        run = engine.run
 
         def profiled(*given: object, **named: object) -> object:
             answer = run(*given, **named)  # type: ignore[arg-type]
             profiles.append(profile.read_text() if profile.exists() else "")
             return answer
 
-        engine._run = profiled  # type: ignore[method-assign, assignment]
+        engine.run = profiled  # type: ignore[method-assign, assignment]
         from duckanon.run import run as run_policy
 
         with engine.traced() as executed:
@@ -258,8 +258,9 @@ def test_no_pseudonym_without_a_key() -> None:
 
     from duckanon.census.pseudonyms import Pseudonym, pseudonymized
     from duckanon.engine import Column
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.duckdb.warehouse import DuckDB
     from duckanon.engine.scratch import Scratch
+    from duckanon.engine.types import TEXT
 
     cells = exp.select("k0").from_("ids")
     with duckdb.connect() as connection:
@@ -267,9 +268,9 @@ def test_no_pseudonym_without_a_key() -> None:
         engine = DuckDB.wrap(connection)
         scratch = Scratch(engine)
         with pytest.raises(EngineError):
-            engine.fetch(pseudonymized(cells, (Pseudonym("id", "VARCHAR"),), scratch))
-        assert pseudonymized(cells, (Column("id", "VARCHAR"),), scratch) == cells
-    assert "secret" not in repr(Pseudonym("id", "VARCHAR", b"secret"))
+            engine.fetch(pseudonymized(cells, (Pseudonym("id", TEXT),), scratch))
+        assert pseudonymized(cells, (Column("id", TEXT),), scratch) == cells
+    assert "secret" not in repr(Pseudonym("id", TEXT, b"secret"))
 
 
 def test_a_view_cannot_hold_a_key(patients: Folder, duckanon: Command) -> None:

@@ -23,7 +23,7 @@ import duckanon as api
 from duckanon import Policy
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.search.batch import BatchMeasurer
 from duckanon.search.measure import Measurer
@@ -221,8 +221,8 @@ def test_what_the_optimal_search_minimizes(seed: int, unmapped: str, tmp_path: P
     toml = TOML.format(k=case.k, budget=case.budget, unmapped=unmapped, method="optimal", kind="table")
     policy = Policy.parse(toml, tmp_path)
     with warehouse(case, tmp_path) as connection:
-        scratch = Scratch(DuckDB.wrap(connection))
-        census = take_census(policy, bind_source(policy, scratch), scratch)
+        scratch = Scratch(engine := DuckDB.wrap(connection))
+        census = take_census(policy, bind_source(policy, engine, scratch), scratch)
         survey = BatchMeasurer(Measurer(Problem.of(policy, census)))
         surveyed = survey.measure(list(itertools.product(*(range(height + 1) for height in HEIGHTS))))
         for loss, expected in (("ncp", case.ncp), ("precision", case.height), ("discernibility", case.discernibility)):

@@ -18,7 +18,7 @@ def labels(values: str, kind: str, hierarchy: str, level: int, folder: Path = Pa
     """The label of each value at one level, as a release shows it."""
     from duckanon.census.counting import take_census
     from duckanon.census.source import bind_source
-    from duckanon.engine.duckdb import DuckDB
+    from duckanon.engine.duckdb.warehouse import DuckDB
     from duckanon.engine.scratch import Scratch
 
     with duckdb.connect() as connection:
@@ -37,8 +37,8 @@ def labels(values: str, kind: str, hierarchy: str, level: int, folder: Path = Pa
         to = "o"
         """
         policy = Policy.parse(text, folder)
-        scratch = Scratch(DuckDB.wrap(connection))
-        census = take_census(policy, bind_source(policy, scratch), scratch)
+        scratch = Scratch(engine := DuckDB.wrap(connection))
+        census = take_census(policy, bind_source(policy, engine, scratch), scratch)
         (hierarchy_built,) = census.hierarchies
         if level == hierarchy_built.height:
             return {"*": hierarchy_built.top}

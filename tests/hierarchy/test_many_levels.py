@@ -17,8 +17,9 @@ from duckanon import Policy
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
 from duckanon.engine import Column
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import TEXT
 from duckanon.hierarchy import Hierarchy, Level
 from duckanon.search.batch import BatchMeasurer
 from duckanon.search.batch.keys import NodeKeys
@@ -117,7 +118,7 @@ def test_every_cell_has_a_number_of_its_own() -> None:
     """Two hierarchies of 300 levels each: no code of a level of one is mistaken for one of the other."""
     level = Level(values=5, loss=0, ncp=0, highest_ncp=0)
     hierarchies = tuple(
-        Hierarchy(index, Column("q", "VARCHAR"), 1, "*", exp.to_table("m"), (level,) * 301, 5, 0, None, None, ())
+        Hierarchy(index, Column("q", TEXT), 1, "*", exp.to_table("m"), (level,) * 301, 5, 0, None, None, ())
         for index in range(2)
     )
     keys, numbers = NodeKeys(hierarchies), set[int]()
@@ -132,8 +133,10 @@ def test_every_cell_has_a_number_of_its_own() -> None:
 
 @pytest.mark.many
 def test_what_every_node_loses(folder: Path, people: duckdb.DuckDBPyConnection) -> None:
-    policy, scratch = Policy.parse(TOML.format(method="optimal"), folder), Scratch(DuckDB.wrap(people))
-    survey = BatchMeasurer(Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch))))
+    policy, scratch = Policy.parse(TOML.format(method="optimal"), folder), Scratch(engine := DuckDB.wrap(people))
+    survey = BatchMeasurer(
+        Measurer(Problem.of(policy, take_census(policy, bind_source(policy, engine, scratch), scratch)))
+    )
     levels = (0, 1, 60, 127, 128, 150, 255, 256, 257, 258, 259, 299, 300)
     surveyed = survey.measure(list(itertools.product(levels, range(4))))
     for found, lost in zip(surveyed, objective(survey, "ncp").loss(surveyed), strict=True):

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from duckanon.engine.client_errors import without_partitions
+from duckanon.engine.duckdb.client_errors import without_partitions
 from duckanon.errors import DuckanonError, Fault, Message, PolicyError, Value, discreet, examples_of, said_of
 from tests.support.command import Command
 from tests.support.folder import Folder

@@ -15,7 +15,7 @@ from duckanon.audit.release import audit_release
 from duckanon.census.counting import Census, take_census
 from duckanon.census.source import bind_source
 from duckanon.engine import Relation
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.local import Placement
@@ -42,7 +42,7 @@ def counted(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> Iterator[C
     engine = DuckDB.wrap(connection)
     with engine.transaction():
         scratch = Scratch(engine)
-        yield take_census(wanted, bind_source(wanted, scratch), scratch)
+        yield take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         scratch.clear()
     engine.close()
     assert not connection.execute("SELECT table_name FROM duckdb_tables() WHERE temporary").fetchall()
@@ -57,14 +57,14 @@ def levels_of(census: Census, placement: Placement) -> dict[Codes, Levels]:
     width = len(census.hierarchies)
     assert placement.keys == tuple(h.code(0) for h in census.hierarchies)
     levels = ", ".join(f"l{index}" for index in range(width))
-    found = census.engine.fetch(f'SELECT {", ".join(placement.keys)}, {levels} FROM "{placement.table.name}"')
+    found = census.workbench.fetch(f'SELECT {", ".join(placement.keys)}, {levels} FROM "{placement.table.name}"')
     placed = {row[:width]: row[width:] for row in found}
     assert len(placed) == len(found)
     return placed
 
 
 def codes_of(census: Census, hierarchy: Hierarchy) -> dict[Value, int]:
-    found = census.engine.fetch(f'SELECT value, code_0 FROM "{hierarchy.mapping.name}"')
+    found = census.workbench.fetch(f'SELECT value, code_0 FROM "{hierarchy.mapping.name}"')
     return {**dict(found), None: 0}
 
 
@@ -136,7 +136,7 @@ def release(census: Census, placement: Placement) -> Relation:
         f'JOIN "{placement.table.name}" p ON {same} {" ".join(joins)}, range(c.n)'
     )
     made = census.scratch.adopt("VIEW", "shown")
-    census.engine.fetch(f'CREATE TEMP VIEW "{made.name}" AS {query}')
+    census.workbench.fetch(f'CREATE TEMP VIEW "{made.name}" AS {query}')
     return Relation((made.name,), "view")
 
 
@@ -257,6 +257,6 @@ def test_adult_loses_little(k: int, most: float) -> None:
                 f"SELECT SUM(c.n), SUM(c.n * ({' + '.join(costs)})) / {len(costs)} / SUM(c.n) "
                 f'FROM "{census.table.name}" c JOIN {table} p ON {same} {" ".join(joins)}'
             )
-            ((rows, ncp),) = census.engine.fetch(query)
+            ((rows, ncp),) = census.workbench.fetch(query)
             assert rows == census.rows
             assert ncp <= most

@@ -16,7 +16,7 @@ from bench.papers import COMPLETE, QI
 from duckanon import Policy
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.local import Placement
 from duckanon.local.alpha_k import alpha_k_clustering
@@ -102,8 +102,8 @@ def try_to_place(method: Method, wanted: Policy, rows: list[Row], threads: int =
         connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
         connection.execute('CREATE TABLE dim (c VARCHAR, "group" VARCHAR, "all" VARCHAR)')
         connection.executemany("INSERT INTO dim VALUES (?, ?, ?)", LISTED)
-        scratch = Scratch(DuckDB.wrap(connection))
-        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        scratch = Scratch(engine := DuckDB.wrap(connection))
+        census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         placement = method(Measurer(Problem.of(wanted, census)), lambda node, failing: None)
         if placement is None:
             return None
@@ -339,8 +339,8 @@ def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
         )
         texts = ", ".join(f'"{name}"::VARCHAR' for name in QI)
         rows = connection.execute(f"SELECT {texts}, occupation FROM sample").fetchall()
-        scratch = Scratch(DuckDB.wrap(connection))
-        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        scratch = Scratch(engine := DuckDB.wrap(connection))
+        census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         placement = alpha_k_clustering(Measurer(Problem.of(wanted, census)), lambda node, failing: None)
         assert placement is not None
         lost = distortion(census, placement, wanted.search.beta)

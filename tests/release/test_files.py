@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from duckanon.engine import Reading
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.errors import EngineError
 from duckanon.query.expressions import table
 from duckanon.release import folder as folders
@@ -442,14 +442,14 @@ def test_partition_columns_are_the_folders_right_above_the_files(folder: Folder)
     )
     with DuckDB.open(None, writable=False) as engine:
         engine.define_file(table("s"), str(place), Reading(), table("rows"))
-        assert {c.name: c.type for c in engine.columns(table("s"))} == {
+        assert {c.name: c.type.word for c in engine.columns(table("s"))} == {
             "v": "BIGINT",
             "a b": "BIGINT",
             "zip": "VARCHAR",
             "day": "DATE",
         }
         engine.define_file(table("s"), str(place), Reading(texts=("A B",)), table("rows"))
-        assert {c.type for c in engine.columns(table("s")) if c.name == "a b"} == {"VARCHAR"}
+        assert {c.type.word for c in engine.columns(table("s")) if c.name == "a b"} == {"VARCHAR"}
         assert engine.fetch('SELECT "a b", zip, v FROM s ORDER BY v') == [
             ("0", "00", 0),
             ("1", "01", 1),

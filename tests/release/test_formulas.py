@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from duckanon.engine import Column
-from duckanon.engine.formulas import escaped_cell, unescaped_cell
+from duckanon.engine.duckdb.formulas import escaped_cell, unescaped_cell
+from duckanon.engine.types import TEXT
 from duckanon.query.formulas import like_a_formula
 from tests.support.command import Command
 from tests.support.folder import Folder
@@ -101,7 +102,7 @@ def test_a_column_must_not_be_named_like_a_formula(folder: Folder, duckanon: Com
 @settings(deadline=None, max_examples=30)
 @given(some.lists(some.text(alphabet="'=+-@\t\r a1.e\n"), min_size=1, max_size=20))
 def test_every_text_comes_back(texts: list[str]) -> None:
-    column = Column("x", "VARCHAR")
+    column = Column("x", TEXT)
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE t AS SELECT unnest($1::VARCHAR[]) AS x", [texts])
         written = connection.execute(f"SELECT {escaped_cell(column)} FROM t").fetchall()

@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from duckanon import Policy
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.release import targets
 from duckanon.release.disk_place import DiskPlace
 from tests.support.command import Command

@@ -9,7 +9,7 @@ import pytest
 
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.policy import Policy
 from duckanon.search import search
@@ -46,7 +46,7 @@ def test_of_every_search(method: str) -> None:
     )
     policy, engine = Policy.parse(POLICY.format(method=method)), DuckDB.wrap(connection)
     scratch = Scratch(engine)
-    measurer = Measurer(Problem.of(policy, take_census(policy, bind_source(policy, scratch), scratch)))
+    measurer = Measurer(Problem.of(policy, take_census(policy, bind_source(policy, engine, scratch), scratch)))
     with engine.traced() as executed:
         assert search(measurer, lambda *_: None).answer is not None
     asked = Counter(part.note for part in executed if part.note.startswith("check: "))

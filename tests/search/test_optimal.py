@@ -14,7 +14,7 @@ import duckanon
 from duckanon import Policy
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.search.batch import BatchMeasurer, aggregates
 from duckanon.search.lattice import Lattice, nowhere_above
@@ -59,8 +59,8 @@ def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list
     """Also from aggregates: with nothing light enough to be read as it is, every group of nodes is rolled up."""
     wanted = policy(model, 2, "0.3", "ncp")
     with loaded(rows) as connection, pytest.MonkeyPatch.context() as patch:
-        scratch = Scratch(DuckDB.wrap(connection))
-        census = take_census(wanted, bind_source(wanted, scratch), scratch)
+        scratch = Scratch(engine := DuckDB.wrap(connection))
+        census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         measurer = Measurer(Problem.of(wanted, census))
         nodes = list(itertools.product(*(range(h.height + 1) for h in census.hierarchies)))
         for light in (0, 10**9):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from duckanon import Policy
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
-from duckanon.engine.duckdb import DuckDB
+from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.search.measure import Measurement, Measurer
@@ -67,8 +67,8 @@ def policy(model: str, k: int, budget: str, loss: str) -> Policy:
 
 def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[float, list[tuple[int, ...]]]:
     """The least loss of all nodes, and the nodes that have it; by measuring each alone."""
-    scratch = Scratch(DuckDB.wrap(connection))
-    census = take_census(wanted, bind_source(wanted, scratch), scratch)
+    scratch = Scratch(warehouse := DuckDB.wrap(connection))
+    census = take_census(wanted, bind_source(wanted, warehouse, scratch), scratch)
     problem = Problem.of(wanted, census)
     measurer, budget = Measurer(problem), problem.budget
     weights = [h.importance for h in census.hierarchies]

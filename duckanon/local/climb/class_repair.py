@@ -57,7 +57,7 @@ class ClassRepair:
             f"JOIN {tuples.name('tuples')} t ON t.id = c.class",
             "the classes so far",
         )
-        ((count, failing),) = tuples.engine.fetch(
+        ((count, failing),) = tuples.workbench.fetch(
             f"SELECT COUNT(*), COUNT(CASE WHEN failing THEN 1 END) FROM {tuples.name('classes')}"
         )
         return int(count), int(failing)

@@ -25,7 +25,7 @@ class NodeFinder:
         chosen = f"SELECT * FROM {tuples.name('left_over')} ORDER BY hash(id + {turn}), id LIMIT {seeds}"
         tuples.make("seeds", chosen)
         tuples.make("near", self._near(wanted))
-        rows = tuples.engine.fetch(self._named(wanted), f"nodes for {left} tuples")
+        rows = tuples.workbench.fetch(self._named(wanted), f"nodes for {left} tuples")
         return [(tuples.node_of(int(number)), int(votes)) for number, votes in rows]
 
     def _near(self, wanted: int) -> str:

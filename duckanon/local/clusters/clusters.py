@@ -114,7 +114,7 @@ class Clusters(Tables):
             "the clusters",
         )
         levels = ", ".join(f"MAX(l{h.index})" for h in self.census.hierarchies)
-        ((clusters, failing, failing_rows, *highest),) = self.engine.fetch(
+        ((clusters, failing, failing_rows, *highest),) = self.workbench.fetch(
             "SELECT COUNT(*), COUNT(*) FILTER (failing), CAST(COALESCE(SUM(x) FILTER (failing), 0) AS BIGINT), "
             f"{levels} FROM {self.name('clusters')}"
         )

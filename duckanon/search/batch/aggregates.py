@@ -112,5 +112,5 @@ class Aggregates:
         return self._kept[-1]
 
     def _rows(self, table: exp.Table, what: str = "COUNT(*)") -> int:
-        ((rows,),) = self.census.engine.fetch(exp.select(what).from_(table))
+        ((rows,),) = self.census.workbench.fetch(exp.select(what).from_(table))
         return int(rows)

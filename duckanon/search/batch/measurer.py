@@ -55,7 +55,7 @@ class BatchMeasurer:
         found: dict[Node, NodeCounts] = {}
         for group, base in self._aggregates.groups(nodes):
             query = f"SELECT node, {self._figures} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
-            for position, classes, smallest, members, failing_classes, failing, squares in self.census.engine.fetch(
+            for position, classes, smallest, members, failing_classes, failing, squares in self.census.workbench.fetch(
                 query, f"counts of {len(group)} nodes"
             ):
                 sizes = int(smallest), int(members)
@@ -95,7 +95,7 @@ class BatchMeasurer:
                 SELECT node, x, UNNEST({self.keys.cells(group)}) AS cell
                 FROM ({self._classes_of(group, base)}) AS classes WHERE failing
             ) AS cells JOIN {_name(self._priced())} AS prices USING (cell) GROUP BY node"""
-            for position, cost in self.census.engine.fetch(query, f"the cost of what fails at {len(group)} nodes"):
+            for position, cost in self.census.workbench.fetch(query, f"the cost of what fails at {len(group)} nodes"):
                 costs[group[position]] += cost
         return [costs[found.node] for found in counts]
 
@@ -116,7 +116,7 @@ class BatchMeasurer:
         keys, judged = ["node", *self.keys.names], self.measurer.judged
         k, unit = self.measurer.policy.k, self.measurer.unit
         classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, unit=unit)
-        return classes.sql(self.census.engine.dialect, identify=True).removeprefix("WITH ")
+        return classes.sql(self.census.workbench.dialect, identify=True).removeprefix("WITH ")
 
     def _classes_of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""

@@ -6,9 +6,9 @@ import csv
 import re
 from dataclasses import dataclass
 
-from duckanon.engine import Reading
-from duckanon.engine.files import escaped_path, text
-from duckanon.engine.source_files import Fetch, SourceFiles
+from duckanon.engine.duckdb.files import escaped_path, text
+from duckanon.engine.duckdb.source_files import Fetch, SourceFiles
+from duckanon.engine.relation import Reading
 from duckanon.errors import EngineError
 from duckanon.policy import CsvOptions
 from duckanon.query.names import folded, quoted

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import quote
 
-from duckanon.engine import Column
-from duckanon.engine.formulas import escaped_cell, may_be_formulas, unescaped_cell
+from duckanon.engine.duckdb.formulas import escaped_cell, may_be_formulas, unescaped_cell
+from duckanon.engine.types import Column
 from duckanon.policy import Release
 from duckanon.query.expressions import literal
 from duckanon.query.names import folded, quoted
@@ -94,7 +94,9 @@ def read_back(path: Path, release: Release, columns: list[Column]) -> str:
     shown = ", ".join(_shown(c) if folded(c.name) in partition else _cell(c, release) for c in columns)
     if release.kind == "parquet":
         return f"SELECT {shown} FROM read_parquet({_files(path, release)}, {hive})"
-    inside = {c.name: "VARCHAR" if _escaped(c, release) else c.type for c in columns if folded(c.name) not in partition}
+    inside = {
+        c.name: "VARCHAR" if _escaped(c, release) else c.type.word for c in columns if folded(c.name) not in partition
+    }
     typed = ", ".join(f"{text(name)}: {text(kind)}" for name, kind in inside.items())
     options = f"auto_detect = false, columns = {{{typed}}}, allow_quoted_nulls = false, {_csv_options(release)}"
     return f"SELECT {shown} FROM read_csv({_files(path, release)}, {options}, {hive})"

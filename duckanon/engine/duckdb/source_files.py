@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from duckanon.engine.client_errors import without_partitions
-from duckanon.engine.files import escaped, text
+from duckanon.engine.duckdb.client_errors import without_partitions
+from duckanon.engine.duckdb.files import escaped, text
 from duckanon.errors import EngineError, Message, Value
 from duckanon.query.names import folded, quoted
 

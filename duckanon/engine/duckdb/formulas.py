@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from duckanon.engine import Column
-from duckanon.engine.types import is_number
+from duckanon.engine.types import Column
 from duckanon.query.expressions import literal
 from duckanon.query.formulas import FORMULA, NUMBER
 from duckanon.query.names import quoted
@@ -13,7 +12,7 @@ _WRITTEN = r"^'+[=+\-@\t\r]"
 
 def may_be_formulas(column: Column) -> bool:
     """A number, and a text that is one, stays what it is."""
-    return not is_number(column.type)
+    return not column.type.is_number
 
 
 def escaped_cell(column: Column) -> str:

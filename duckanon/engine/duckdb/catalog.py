@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from duckanon.engine import Relation
+from duckanon.engine.relation import Relation
 from duckanon.query.names import folded, quoted_if_odd, split_name
 
 _INTERNAL = ("information_schema", "pg_catalog", "duckanon")

@@ -6,10 +6,10 @@ import csv
 import re
 from pathlib import Path
 
-from duckanon.engine.client_errors import without_partitions
-from duckanon.engine.files import escaped_path, text
-from duckanon.engine.source_csv import Dialect, opening_line
-from duckanon.engine.source_files import PACKED, Fetch, SourceFiles
+from duckanon.engine.duckdb.client_errors import without_partitions
+from duckanon.engine.duckdb.files import escaped_path, text
+from duckanon.engine.duckdb.source_csv import Dialect, opening_line
+from duckanon.engine.duckdb.source_files import PACKED, Fetch, SourceFiles
 from duckanon.errors import EngineError, Message, Value
 
 _NO_STATE = "invalid state"  # what the parser says where lines end in different ways

@@ -1,0 +1,61 @@
+"""The files of a release: written by DuckDB, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+
+import duckdb
+from sqlglot import exp
+
+from duckanon.engine.duckdb.client_errors import explained
+from duckanon.engine.duckdb.files import copy_options, escaped, inside, read_back, text, written
+from duckanon.engine.duckdb.types import type_of
+from duckanon.engine.types import Column
+from duckanon.engine.workbench import Workbench
+from duckanon.policy import Release
+
+
+class ReleaseFiles:
+    """Parquet and CSV files, and folders of them."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self.workbench = workbench
+
+    def write(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
+        rows, options = query.sql(self.workbench.dialect, identify=True), copy_options(release, metadata)
+        if release.options.escape_formulas:
+            columns = [Column(row[0], type_of(row[1])) for row in self.workbench.fetch(f"DESCRIBE {rows}")]
+            rows = f"SELECT {written(columns, release)} FROM ({rows})"
+        with self._one_thread() if release.options.partition_by else nullcontext():
+            self.workbench.run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
+
+    @contextmanager
+    def _one_thread(self) -> Iterator[None]:
+        """Several threads would write the rows of a partition in whatever order they come by; and none is faster."""
+        ((threads,),) = self.workbench.fetch("SELECT current_setting('threads')")
+        self.workbench.run("SET threads = 1")
+        try:
+            yield
+        finally:
+            with suppress(duckdb.Error):
+                self.workbench.connection.execute(f"SET threads = {threads}")
+
+    def define(self, name: exp.Table, path: Path, release: Release, columns: list[Column]) -> None:
+        self.workbench.define_view(name, read_back(path, release, columns), temporary=True)
+
+    def columns(self, path: Path, release: Release) -> list[str]:
+        with explained(f"release.to: {path} cannot be read as {release.kind}"):
+            return [row[0] for row in self.workbench.fetch(f"DESCRIBE {inside(path, release)}")]
+
+    def mark(self, path: Path) -> str | None:
+        if not path.is_file():
+            return None
+        try:
+            rows = self.workbench.connection.execute(
+                "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'duckanon'", [escaped(path)]
+            ).fetchall()
+        except duckdb.Error:
+            return None
+        return rows[0][0] if rows else None

@@ -1,0 +1,202 @@
+"""A warehouse that is a DuckDB: the workbench is the same connection, and nothing is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import duckdb
+from sqlglot import exp
+
+from duckanon import resources
+from duckanon.engine.duckdb.catalog import CATALOG, nearest, qualified, resolve
+from duckanon.engine.duckdb.connection import Limits, connect
+from duckanon.engine.duckdb.files import text
+from duckanon.engine.duckdb.release_files import ReleaseFiles
+from duckanon.engine.duckdb.source_files import find_files, patterns_of
+from duckanon.engine.duckdb.sources import Sources
+from duckanon.engine.duckdb.spill import Spill
+from duckanon.engine.relation import ReadFile, Reading, Relation
+from duckanon.engine.types import Column
+from duckanon.engine.workbench import Workbench
+from duckanon.errors import EngineError
+from duckanon.policy import Release
+from duckanon.query.expressions import create, sql
+from duckanon.query.names import split_name
+
+
+class DuckDB(Workbench):
+    """A connection to DuckDB: the warehouse and its own workbench."""
+
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
+    ) -> None:
+        """`spill`: of a connection that is ours, and to be closed."""
+        super().__init__(connection)
+        self.location = location
+        self.persistent = persistent
+        self._spill = spill
+        self._sources, self._files = Sources(self), ReleaseFiles(self)
+
+    @classmethod
+    def open(cls, path: Path | None, writable: bool, limits: Limits | None = None, wait: float | None = None) -> DuckDB:
+        """Open a database file, or an empty database in memory. `wait`: seconds for another process to leave it, where
+        that can be chosen."""
+        location = "the database in memory" if path is None else str(path)
+        connection, spill = connect(path, writable, limits or Limits(), wait)
+        return cls(connection, location, persistent=path is not None, spill=spill)
+
+    @classmethod
+    def wrap(cls, connection: duckdb.DuckDBPyConnection) -> DuckDB:
+        """Use a connection that the caller owns; it is left open, and as it was."""
+        first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
+        if first == second:  # outside a transaction every statement has one of its own
+            raise EngineError("the connection has an open transaction; commit it or roll it back first")
+        return cls(connection, "the connected database", persistent=True)
+
+    def __enter__(self) -> DuckDB:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._spill is None:
+            self.clear()
+            return
+        self.connection.close()
+        self._spill.close()
+
+    @property
+    def workbench(self) -> Workbench:
+        return self
+
+    @property
+    def database(self) -> Path | None:
+        ((path,),) = self.fetch("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")
+        return Path(path) if path else None
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        self._macro_home()  # one transaction cannot write to two databases, so this comes first
+        self.run("BEGIN")
+        try:
+            yield
+            self.run("COMMIT")
+        except BaseException:
+            with suppress(duckdb.Error):  # the failing statement may have ended the transaction already
+                self.connection.execute("ROLLBACK")
+            raise
+
+    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        self.execute(create("TABLE", name, query, temporary=True), note)
+
+    def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        self.execute(create("TABLE", name, query), note)
+
+    # -- the catalog ------------------------------------------------------------------------------
+
+    def find(self, spelled: str) -> Relation | None:
+        parts = split_name(spelled)
+        found = self._lookup(parts) if parts and len(parts) <= 3 else None
+        return found or self._lookup([spelled])
+
+    def _lookup(self, parts: list[str]) -> Relation | None:
+        ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
+        return resolve(parts, self.fetch(CATALOG), here, schema)
+
+    def nearest(self, spelled: str) -> str:
+        ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
+        return nearest(spelled, self.fetch(CATALOG), here, schema)
+
+    def definition(self, relation: Relation) -> str | None:
+        schema, name = relation.parts[-2:] if len(relation.parts) > 1 else ("main", relation.parts[0])
+        found = self.connection.execute(
+            "SELECT sql FROM duckdb_views() WHERE schema_name = ? AND view_name = ? AND NOT temporary", [schema, name]
+        ).fetchall()
+        return found[0][0] if found else None
+
+    def relations(self, schema: str) -> list[Relation]:
+        ((here,),) = self.fetch("SELECT current_database()")
+        return [
+            Relation(qualified(catalog, owner, name, here), kind, comment)
+            for catalog, owner, name, kind, comment, _ in self.fetch(CATALOG)
+            if (catalog, owner) == (here, schema)
+        ]
+
+    def target(self, spelled: str) -> Relation:
+        parts = split_name(spelled) or [spelled]
+        if len(parts) == 1:
+            ((schema,),) = self.fetch("SELECT current_schema()")
+            parts = [schema, parts[0]]
+        if len(parts) == 2:
+            known = self.connection.execute(
+                "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
+                "AND lower(schema_name) = lower(?)",
+                [parts[0]],
+            ).fetchall()
+            if not known:
+                raise EngineError(f"release.to: there is no schema '{parts[0]}' in {self.location}")
+            ((here,),) = self.fetch("SELECT current_database()")
+            return Relation(qualified(here, known[0][0], parts[1], here), "table")
+        raise EngineError(f"release.to: '{spelled}' must be a name or schema.name")
+
+    def must_have_room_for_our_schema(self) -> None:
+        """In a database that is itself called duckanon, no name of the schema duckanon could be resolved."""
+        ((here,),) = self.fetch("SELECT current_database()")
+        if here.lower() == "duckanon":
+            what = "is a database called duckanon, in which a schema of that name would be ambiguous"
+            raise EngineError(f"{self.location}: {what}; rename the file")
+
+    def written_order(self) -> exp.Expr:
+        return sql("rowid")
+
+    def install_macros(self) -> int:
+        """Put the analysts' macros into the warehouse itself, for good; says how many there are."""
+        self.must_have_room_for_our_schema()
+        with self.transaction():
+            self.run(resources.macros())
+        counted = "SELECT count(DISTINCT function_name) FROM duckdb_functions() WHERE schema_name = 'duckanon' "
+        ((count,),) = self.run(counted + "AND database_name = current_database()").fetchall()
+        return int(count)
+
+    # -- the source -------------------------------------------------------------------------------
+
+    def define_query(self, name: exp.Table, query: str, temporary: bool) -> None:
+        self._sources.define_query(name, query, temporary)
+
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> ReadFile:
+        return self._sources.define_file(name, path, reading, rows)
+
+    def source_files(self, path: str) -> list[Path]:
+        return [Path(file) for file in find_files(path, self.fetch).paths]
+
+    def source_patterns(self, path: str) -> list[str]:
+        return patterns_of(path)
+
+    def database_files(self) -> list[Path]:
+        paths = [path for (path,) in self.fetch("SELECT path FROM duckdb_databases() WHERE path IS NOT NULL")]
+        return [Path(path + ending) for path in paths for ending in ("", ".wal")]
+
+    # -- the release ------------------------------------------------------------------------------
+
+    def publish(self, relation: Relation, query: exp.Query) -> None:
+        self.execute(create(relation.kind.upper(), relation.table, query), "the release")
+
+    def comment(self, relation: Relation, said: str) -> None:
+        self.run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {text(said)}")
+
+    def write_file(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
+        self._files.write(query, path, release, metadata)
+
+    def read_mark(self, path: Path) -> str | None:
+        return self._files.mark(path)
+
+    def define_release(self, name: exp.Table, path: Path, release: Release, columns: list[Column]) -> None:
+        self._files.define(name, path, release, columns)
+
+    def release_columns(self, path: Path, release: Release) -> list[str]:
+        return self._files.columns(path, release)

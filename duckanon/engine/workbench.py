@@ -1,0 +1,134 @@
+"""The workbench: the DuckDB in which the census is searched, whatever the warehouse is."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from duckanon.engine.duckdb.client_errors import translated
+from duckanon.engine.duckdb.files import escaped, text
+from duckanon.engine.duckdb.macros import ASKED, macros_for
+from duckanon.engine.duckdb.types import type_of
+from duckanon.engine.types import Column
+from duckanon.query.names import quoted
+
+_LONGEST_DICTIONARY = 10_000  # labels
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A statement that was executed, with a note on its purpose if it has one."""
+
+    note: str
+    statement: exp.Expr | str
+
+    @property
+    def makes(self) -> bool:
+        """Whether it makes or drops something."""
+        if isinstance(self.statement, str):
+            return self.statement.lstrip().startswith(("CREATE", "DROP"))
+        return isinstance(self.statement, (exp.Create, exp.Drop))
+
+
+class Workbench:
+    """A connection to DuckDB, with the temporary tables of a search and the macros that an audit asks."""
+
+    dialect = "duckdb"
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self._trace: list[Executed] | None = None
+        self._macros: str | None = None
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
+        """`bound`: the values of the statement's parameters; they reach the database beside its text."""
+        self.run(statement, note, bound)
+
+    def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
+        with translated(query):
+            return self.run(query, note).fetchall()
+
+    def run(
+        self, statement: exp.Expr | str, note: str = "", bound: Mapping[str, bytes] | None = None
+    ) -> duckdb.DuckDBPyConnection:
+        """The statement as an expression or, where no expression can say it, as DuckDB's own text."""
+        if self._trace is not None:
+            self._trace.append(Executed(note, statement))
+        text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
+        with translated(text):
+            return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
+
+    @contextmanager
+    def traced(self) -> Iterator[list[Executed]]:
+        """Gives the statements that are executed within; nothing remembers them afterwards."""
+        self._trace = executed = list[Executed]()
+        try:
+            yield executed
+        finally:
+            self._trace = None
+
+    def columns(self, relation: exp.Table) -> list[Column]:
+        rows = self.run(f"DESCRIBE SELECT * FROM {relation.sql(self.dialect, identify=True)}").fetchall()
+        return [Column(row[0], type_of(row[1])) for row in rows]
+
+    # -- making -----------------------------------------------------------------------------------
+
+    def define_view(self, name: exp.Table, query: str, temporary: bool) -> None:
+        """A view over what only DuckDB's own text can say."""
+        view = name.sql(self.dialect, identify=True)
+        self.run(f"CREATE OR REPLACE {'TEMP ' if temporary else ''}VIEW {view} AS {query}", "the source")
+
+    def define_mapping(self, name: exp.Table, path: Path, width: int, delimiter: str, header: bool) -> None:
+        """A hierarchy file as a temporary table level_0, level_1, … of texts: every cell is a value, the empty one
+        too, and none is NULL."""
+        levels = [f"'level_{level}'" for level in range(width)]
+        columns = ", ".join(f"{level}: 'VARCHAR'" for level in levels)
+        options = f"""auto_detect = false, header = {str(header).lower()}, delim = '{delimiter}', quote = '"',
+            escape = '"', force_not_null = [{", ".join(levels)}], columns = {{{columns}}}"""
+        rows = f"SELECT DISTINCT * FROM read_csv({text(escaped(path.absolute()))}, {options})"
+        self.run(f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)} AS {rows}", f"hierarchy file {path.name}")
+
+    def define_dictionary(self, name: exp.Table, kind: exp.Table, labels: exp.Table) -> bool:
+        """The table (code, label) with its texts as an ENUM: a Parquet file is written several times faster from it.
+
+        Not where that does not help: every row group holds the whole dictionary, so it must be short.
+        """
+        ((distinct, text),) = self.fetch(exp.select("COUNT(DISTINCT label)", "MAX(TYPEOF(label))").from_(labels))
+        if text != "VARCHAR" or not 0 < distinct <= _LONGEST_DICTIONARY:
+            return False
+        coded, enum, known = (thing.sql(self.dialect, identify=True) for thing in (name, kind, labels))
+        texts = f"SELECT DISTINCT label FROM {known} WHERE label IS NOT NULL ORDER BY label"
+        self.run(f"CREATE TEMP TYPE {enum} AS ENUM ({texts})", "labels as a type")
+        self.run(f"CREATE TEMP TABLE {coded} AS SELECT code, CAST(label AS {enum}) AS label FROM {known}", "labels")
+        return True
+
+    def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
+        """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
+        assert name in ASKED, name
+        call = exp.Anonymous(this=name, expressions=list(arguments))
+        home = exp.to_identifier(self._macro_home(), quoted=True)
+        return exp.Table(this=call, db=exp.to_identifier("duckanon", quoted=True), catalog=home)
+
+    def _macro_home(self) -> str:
+        if self._macros is None:
+            home = f"duckanon_macros_{secrets.token_hex(4)}"
+            self.run(f"ATTACH ':memory:' AS {quoted(home)} (READ_WRITE)")
+            self._macros = home
+            self.run(macros_for(home))
+        return self._macros
+
+    def clear(self) -> None:
+        """Leave the connection without the catalog of the macros."""
+        if self._macros is not None:
+            with suppress(duckdb.Error):  # whatever went wrong before is the error to see
+                self.connection.execute(f"DETACH {quoted(self._macros)}")
+        self._macros = None
