@@ -13,18 +13,12 @@ from duckanon.engine import Column
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.expressions import column, text_of
+from duckanon.query.functions import keyed_hash
 
 _SHORTEST_KEY = 16  # bytes
 _BLOCK = 64  # bytes that SHA-256 takes in at a time
 _PADS = {"inner_pad": 0x36, "outer_pad": 0x5C}  # parameters of the statement, and HMAC's bytes for them
-
-# H(outer pad ‖ H(inner pad ‖ text)). The functions are DuckDB's own, by their full names: a macro of the warehouse may
-# be called sha256 or even ||, and would be handed the key.
-_HMAC = (
-    'system.main.sha256(system.main."||"(CAST(:outer_pad AS BLOB), system.main.unhex('
-    'system.main.sha256(system.main."||"(CAST(:inner_pad AS BLOB), system.main.encode(:text))))))'
-)
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ def pseudonymized(cells: exp.Query, keep: tuple[Column, ...], scratch: Scratch) 
 
 
 def _hashed(name: str) -> exp.Expr:
-    return sql(_HMAC, text=text_of(column(name))).as_(name)
+    return keyed_hash(text_of(column(name))).as_(name)
 
 
 def _pads(key: bytes) -> dict[str, bytes]:

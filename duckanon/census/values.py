@@ -12,6 +12,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import case_of, column, literal, sql, text_of
+from duckanon.query.functions import cast_or_null, composed, replaced
 
 # Stands for "no level": policies number their levels from 0.
 NO_LEVEL = -1
@@ -67,10 +68,9 @@ def _nearly_numbers(
     wanted: Sensitive, source_column: Column, table: exp.Table, workbench: Workbench
 ) -> tuple[str, ...]:
     """A word on a text column that is one only for a few values: t takes texts for equally far from each other."""
-    others = "COUNT(CASE WHEN TRY_CAST(:text AS DOUBLE) IS NULL THEN 1 END)"
-    ((others, values),) = workbench.fetch(
-        exp.select(sql(others, text=text_of(column("value"))), "COUNT(*)").from_(table)
-    )
+    number = cast_or_null(text_of(column("value")), "DOUBLE")
+    none = sql("COUNT(CASE WHEN :number IS NULL THEN 1 END)", number=number)
+    ((others, values),) = workbench.fetch(exp.select(none, "COUNT(*)").from_(table))
     if others == 0 and source_column.written:
         what = "DOUBLE cannot hold all values as they are written, so the column is text and t does not weigh amounts"
         return (f"sensitive.{wanted.column}.t: {what}; clean them, or say a DECIMAL in source.csv.types",)
@@ -165,6 +165,5 @@ def _spellings(named: list[str], table: exp.Table, workbench: Workbench) -> dict
 def _look(text: exp.Expr) -> exp.Expr:
     """A text without what the eye does not tell: case, kinds and numbers of spaces, signs of no width, and whether an
     accent is a sign of its own."""
-    seen = sql("REGEXP_REPLACE(NFC_NORMALIZE(:text), :hidden, '', 'g')", text=text, hidden=literal(r"\p{Cf}"))
-    spaced = sql("REGEXP_REPLACE(:seen, :spaces, ' ', 'g')", seen=seen, spaces=literal(r"[\s\p{Z}]+"))
-    return sql("NFC_NORMALIZE(LOWER(TRIM(:spaced)))", spaced=spaced)
+    spaced = replaced(replaced(composed(text), r"\p{Cf}", ""), r"[\s\p{Z}]+", " ")
+    return composed(sql("LOWER(TRIM(:spaced))", spaced=spaced))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from duckanon.engine.relation import ReadFile, Reading, Relation
 from duckanon.engine.types import Column
@@ -22,7 +23,7 @@ class Warehouse(Protocol):
     both are one DuckDB, nothing is copied.
     """
 
-    dialect: str  # what its statements are said in
+    dialect: type[Dialect]  # what its statements are said in
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
 

@@ -17,6 +17,7 @@ from duckanon.engine.duckdb.files import escaped, text
 from duckanon.engine.duckdb.macros import ASKED, macros_for
 from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
+from duckanon.query.dialects import WORKBENCH
 from duckanon.query.names import quoted
 
 _LONGEST_DICTIONARY = 10_000  # labels
@@ -40,7 +41,7 @@ class Executed:
 class Workbench:
     """A connection to DuckDB, with the temporary tables of a search and the macros that an audit asks."""
 
-    dialect = "duckdb"
+    dialect = WORKBENCH
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.query.expressions import DIALECT, column, double, literal, sql, text_of
+from duckanon.query.dialects import WORKBENCH
+from duckanon.query.expressions import column, double, literal, sql, text_of
 
 
 def label_numbers(hierarchy: Hierarchy) -> exp.Query:
@@ -27,13 +28,13 @@ def label_list(hierarchy: Hierarchy) -> exp.Query:
 def labels_of_values(hierarchy: Hierarchy) -> str:
     """code, level, label, lowest: the id of the label that a raw code shows at a level, and the lowest level at which
     it shows the same. NULL has code 0, and id 0 below the top."""
-    mapping = hierarchy.mapping.sql(DIALECT, identify=True)
+    mapping = hierarchy.mapping.sql(WORKBENCH, identify=True)
     codes = [*(f"code_{level}" for level in range(hierarchy.height)), "0"]
     values = " UNION ALL ".join(
         f"SELECT code_0 AS raw, {level} AS level, {code} AS code FROM {mapping} UNION ALL SELECT 0, {level}, 0"
         for level, code in enumerate(codes)
     )
-    numbers = label_numbers(hierarchy).sql(DIALECT, identify=True)
+    numbers = label_numbers(hierarchy).sql(WORKBENCH, identify=True)
     labelled = f"SELECT raw, level, COALESCE(id, 0) AS label FROM ({values}) LEFT JOIN ({numbers}) USING (level, code)"
     lowest = "MIN(level) OVER (PARTITION BY raw, label)"
     return f"SELECT raw AS code, level, label, {lowest} AS lowest FROM ({labelled})"

@@ -11,6 +11,7 @@ from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
 from duckanon.policy.hierarchy import NESTS_IN
 from duckanon.query.expressions import column, sql
+from duckanon.query.functions import digest
 
 Rule = dict[str, Any]  # plain JSON
 RAW: Rule = {"raw": True}
@@ -32,9 +33,9 @@ def level_rule(hierarchy: Hierarchy, level: int, workbench: Workbench) -> Rule:
 def _digest(hierarchy: Hierarchy, level: int, workbench: Workbench) -> str:
     assert hierarchy.listing is not None
     value, label = column("level_0"), column(f"level_{level}")
-    pair = sql("BIT_XOR(MD5_NUMBER(:value || CHR(31) || :label))", value=value, label=label)
-    ((rows, digest),) = workbench.fetch(exp.select("COUNT(*)", pair).from_(hierarchy.listing))
-    return f"{rows}:{digest}"
+    pairs = digest(sql(":value || CHR(31) || :label", value=value, label=label))
+    ((rows, number),) = workbench.fetch(exp.select("COUNT(*)", pairs).from_(hierarchy.listing))
+    return f"{rows}:{number}"
 
 
 def level_that_shows(rule: Rule, hierarchy: Hierarchy, workbench: Workbench) -> int | None:

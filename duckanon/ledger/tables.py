@@ -14,7 +14,8 @@ from sqlglot import exp
 from duckanon import resources
 from duckanon.engine import Relation, Warehouse
 from duckanon.errors import EngineError
-from duckanon.query.expressions import DIALECT, all_of, column, literal, sql
+from duckanon.query.dialects import WORKBENCH
+from duckanon.query.expressions import all_of, column, literal, sql
 from duckanon.query.names import folded, quoted
 
 SCHEMA = "duckanon"
@@ -151,7 +152,7 @@ class LedgerTables:
 @cache
 def _script() -> tuple[exp.Expr, ...]:
     text = (resources.folder("sql") / "ledger.sql").read_text(encoding="utf-8")
-    return tuple(statement for statement in sqlglot.parse(text, dialect=DIALECT) if statement is not None)
+    return tuple(statement for statement in sqlglot.parse(text, dialect=WORKBENCH) if statement is not None)
 
 
 def _value(cell: Any) -> exp.Expr:

@@ -12,7 +12,7 @@ from duckanon.local import Placement
 from duckanon.local.clusters import Clusters
 from duckanon.local.clusters.rounds import Rounds
 from duckanon.policy import Sensitive
-from duckanon.query.expressions import DIALECT
+from duckanon.query.dialects import WORKBENCH
 from duckanon.search import Seen
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
@@ -70,7 +70,7 @@ def _buckets(clusters: Clusters, values: ValueTable) -> list[Bucket]:
     """The most sensitive first. A value of which nothing is said is not sensitive; of those the rare come first."""
     wanted = values.wanted
     named = list(wanted.values.values())
-    table = values.table.sql(DIALECT, identify=True)
+    table = values.table.sql(WORKBENCH, identify=True)
     found = clusters.workbench.fetch(
         f"SELECT v.code, v.named, v.rows, COUNT(*) FROM {clusters.name('cells')} c JOIN {table} v "
         f"ON v.code = c.s{values.index} GROUP BY v.code, v.named, v.rows"

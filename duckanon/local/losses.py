@@ -7,7 +7,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import labels_of_values
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import distances_from_raw
-from duckanon.query.expressions import DIALECT
+from duckanon.query.dialects import WORKBENCH
 
 
 def distortion(census: Census, placement: Placement, beta: float) -> float:
@@ -32,7 +32,7 @@ def total_information_loss(census: Census, placement: Placement) -> float:
         )
         columns.append(f"t{h.index}.label AS g{h.index}")
         if h.column.type.is_number:
-            mapping = h.mapping.sql(DIALECT, identify=True)
+            mapping = h.mapping.sql(WORKBENCH, identify=True)
             joins.append(f"LEFT JOIN {mapping} m{h.index} ON m{h.index}.code_0 = q{h.index}_0")
             columns.append(f"CAST(m{h.index}.value AS DOUBLE) AS v{h.index}")
         costs.append(_class_cost(h))
@@ -48,7 +48,7 @@ def _class_cost(hierarchy: Hierarchy) -> str:
     index = hierarchy.index
     if not hierarchy.column.type.is_number:
         return f"COALESCE(l{index} / {hierarchy.height}e0, 1)"
-    mapping = hierarchy.mapping.sql(DIALECT, identify=True)
+    mapping = hierarchy.mapping.sql(WORKBENCH, identify=True)
     whole = f"SELECT CAST(MAX(value) AS DOUBLE) - CAST(MIN(value) AS DOUBLE) FROM {mapping}"
     share = f"COALESCE(span{index} / NULLIF(({whole}), 0), 0)"
     return f"CASE WHEN l{index} IS NULL OR mixed{index} THEN 1 ELSE {share} END"
@@ -59,8 +59,8 @@ def _placed(census: Census, placement: Placement) -> str:
     same = " AND ".join(f"c.{key} IS NOT DISTINCT FROM p.{key}" for key in placement.keys)
     levels = ", ".join(f"p.l{h.index}" for h in census.hierarchies)
     return (
-        f"SELECT c.*, {levels} FROM {census.table.sql(DIALECT, identify=True)} c "
-        f"LEFT JOIN {placement.table.sql(DIALECT, identify=True)} p ON {same}"
+        f"SELECT c.*, {levels} FROM {census.table.sql(WORKBENCH, identify=True)} c "
+        f"LEFT JOIN {placement.table.sql(WORKBENCH, identify=True)} p ON {same}"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.engine.scratch import Scratch
-from duckanon.query.expressions import DIALECT
+from duckanon.query.dialects import WORKBENCH
 
 
 class Tables:
@@ -19,7 +19,7 @@ class Tables:
         """The quoted name of a table, which need not exist yet."""
         if thing not in self._names:
             adopted = self.scratch.adopt("TABLE", f"{self.prefix}_{thing}")
-            self._names[thing] = adopted.sql(DIALECT, identify=True)
+            self._names[thing] = adopted.sql(WORKBENCH, identify=True)
         return self._names[thing]
 
     def alias(self, thing: str, other: str) -> None:

@@ -9,8 +9,7 @@ from functools import lru_cache
 import sqlglot
 from sqlglot import exp
 
-# Internal expressions are written in DuckDB's dialect and rendered for the engine at hand.
-DIALECT = "duckdb"
+from duckanon.query.dialects import WORKBENCH
 
 # Thresholds are compared with this tolerance.
 TOLERANCE = 1e-9
@@ -41,14 +40,15 @@ def double(value: float | Decimal) -> exp.Expr:
 
 
 def sql(template: str, /, **parts: exp.Expr) -> exp.Expr:
-    """Fixed SQL over the driver's own column names; `:name` stands for an expression out of `parts`."""
+    """Fixed SQL over the driver's own column names, in the workbench's dialect; `:name` stands for an expression
+    out of `parts`."""
     tree = _parsed(template)
     return exp.replace_placeholders(tree, **parts) if parts else tree.copy()
 
 
 @lru_cache(maxsize=512)
 def _parsed(template: str) -> exp.Expr:
-    return sqlglot.parse_one(template, dialect=DIALECT)
+    return sqlglot.parse_one(template, dialect=WORKBENCH)
 
 
 def text_of(expression: exp.Expr) -> exp.Expr:

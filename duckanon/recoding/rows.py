@@ -12,6 +12,7 @@ from duckanon.census.pseudonyms import pseudonymized
 from duckanon.census.source import BoundSource
 from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import column, literal, sql
+from duckanon.query.functions import each_below, quotient
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
 _LONGEST_LIST = 10_000
@@ -121,7 +122,7 @@ def _labelled(query: exp.Select, code: str, labels: exp.Expr, alias: str) -> tup
 def repeated(cells: exp.Select) -> exp.Select:
     """Each of the cells n times, in order."""
     longest = literal(_LONGEST_LIST)
-    lists = sql("UNNEST(RANGE(CAST((n + :longest - 1) // :longest AS BIGINT)))", longest=longest)
+    lists = each_below(quotient(sql("(n + :longest - 1)", longest=longest), longest))
     parts = exp.select("*", lists.as_("part")).from_(cells.subquery("cells"))
-    copies = sql("UNNEST(RANGE(CAST(LEAST(:longest, n - part * :longest) AS BIGINT)))", longest=longest)
+    copies = each_below(sql("LEAST(:longest, n - part * :longest)", longest=longest))
     return exp.select("*", copies.as_("copy")).from_(parts.subquery("parts"))

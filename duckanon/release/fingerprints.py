@@ -17,6 +17,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.functions import row_hash, wide
 from duckanon.query.names import folded
 
 # Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
@@ -82,8 +83,8 @@ def _rows(relation: exp.Table, columns: list[Column], warehouse: Warehouse) -> l
     """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
     # Of a list the hash does not tell NULL from an empty one; its text does.
     cells = [text_of(column(c.name)) if c.type.is_list else column(c.name) for c in columns]
-    row = exp.Anonymous(this="HASH", expressions=cells).as_("h")
-    figures = exp.select("COUNT(*)", sql("SUM(CAST(h AS HUGEINT))"), sql("BIT_XOR(h)"))
+    row = row_hash(cells).as_("h")
+    figures = exp.select("COUNT(*)", sql("SUM(:h)", h=wide(column("h"))), exp.BitwiseXorAgg(this=column("h")))
     (found,) = warehouse.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
     return [[[c.name, c.type.word] for c in columns], *(None if figure is None else str(figure) for figure in found)]
 

@@ -17,6 +17,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.functions import url_encoded
 from duckanon.query.names import folded
 from duckanon.release.disk_place import remove, to_disk
 from duckanon.release.file import FileTarget, read_json, sidecar_of
@@ -82,7 +83,7 @@ class FolderTarget(FileTarget):
         """Every value becomes the name of a folder: there must not be too many, nor any that is too long."""
         parts = self.release.options.partition_by
         distinct = exp.select(*map(column, parts)).distinct().from_(query.subquery("released"))
-        lengths = [sql("MAX(LENGTH(URL_ENCODE(:value)))", value=text_of(column(part))) for part in parts]
+        lengths = [sql("MAX(LENGTH(:name))", name=url_encoded(text_of(column(part)))) for part in parts]
         counted = exp.select(sql("COUNT(*)"), *lengths).from_(distinct.subquery("folders"))
         ((folders, *longest),) = scratch.workbench.fetch(counted)
         if folders > _MOST_FOLDERS:

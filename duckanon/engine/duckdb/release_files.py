@@ -39,8 +39,9 @@ class ReleaseFiles:
         try:
             yield
         finally:
-            with suppress(duckdb.Error):
-                self.workbench.connection.execute(f"SET threads = {threads}")
+            # Outside of the transaction, which an error has ended: the setting is that of all connections.
+            with suppress(duckdb.Error), self.workbench.connection.cursor() as apart:
+                apart.execute(f"SET threads = {threads}")
 
     def define(self, name: exp.Table, path: Path, release: Release, columns: list[Column]) -> None:
         self.workbench.define_view(name, read_back(path, release, columns), temporary=True)

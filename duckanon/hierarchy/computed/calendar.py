@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.query.expressions import literal, sql
+from duckanon.query.functions import cast_or_null, days_since_1970, finite_day, matches
 
 _FARTHEST = 2_000_000_000  # days from 1970: near the ends of the calendar a week or an interval may begin outside of it
 WIDEST = 100_000_000  # days of an interval: one around such a date is still in the calendar
@@ -14,20 +15,20 @@ KNOWN_DAYS = f"finite date within {_FARTHEST:,} days of 1970"
 
 def day_of(text: exp.Expr) -> exp.Expr:
     """The day that a text says, with or without a time; NULL if it says none."""
-    return sql("TRY_CAST(:text AS DATE)", text=text)
+    return cast_or_null(text, "DATE")
 
 
 def iso_day(text: exp.Expr) -> exp.Expr:
     """The same of a text that may as well be none of a day: only as ISO writes it."""
-    written = sql("REGEXP_MATCHES(:text, :iso)", text=text, iso=literal(_ISO))
-    return sql("CASE WHEN :written THEN :day END", written=written, day=day_of(text))
+    return sql("CASE WHEN :written THEN :day END", written=matches(text, _ISO), day=day_of(text))
 
 
 def no_day(date: exp.Expr) -> exp.Expr:
     """Whether a date has no label: infinite ones have no year, and of the farthest the calendar ends within a label."""
     return sql(
-        ":date IS NULL OR NOT ISFINITE(:date) "
-        "OR ABS(DATE_DIFF('day', DATE '1970-01-01', CAST(:date AS DATE))) > :farthest",
+        ":date IS NULL OR NOT :finite OR ABS(:days) > :farthest",
         date=date,
+        finite=finite_day(date),
+        days=days_since_1970(exp.cast(date, "DATE")),
         farthest=literal(_FARTHEST),
     )

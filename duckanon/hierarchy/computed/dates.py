@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, day_of, no_day
 from duckanon.policy.hierarchy import NESTS_IN
-from duckanon.query.expressions import literal, sql
+from duckanon.query.expressions import sql
+from duckanon.query.functions import matches
 
 
 @dataclass(frozen=True)
@@ -64,21 +65,20 @@ class DatesKind:
         return {"dates": self.units[level - 1]}
 
     def raw(self, label: exp.Expr) -> exp.Expr:
-        return sql("CASE WHEN TRY_CAST(:label AS DATE) IS NOT NULL THEN :label END", label=label)
+        return sql("CASE WHEN :day IS NOT NULL THEN :label END", day=day_of(label), label=label)
 
     def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
         unit, itself = self.units[level - 1], label.copy()
         if unit == "week":  # nothing but a day lies in a week
-            week = sql("REGEXP_MATCHES(:label, '^-?[0-9]+-W[0-9][0-9]$')", label=label)
+            week = matches(label, "^-?[0-9]+-W[0-9][0-9]$")
             of_day = self._of_date(label, level)
             return sql("CASE WHEN :week THEN :itself ELSE :of_day END", week=week, itself=itself, of_day=of_day)
         case = exp.Case()
         for finer, (pattern, first) in self._FIRST_DAYS.items():
-            matches = sql("REGEXP_MATCHES(:label, :pattern)", label=label, pattern=literal(pattern))
             inside = unit in NESTS_IN[finer]
             day = sql(first, label=label)
             within = self._of_date(day, level) if inside else exp.cast(exp.null(), "VARCHAR")
-            case = case.when(matches, itself.copy() if unit == finer else within)
+            case = case.when(matches(label, pattern), itself.copy() if unit == finer else within)
         return case.else_(self._of_date(label, level))
 
     def _of_date(self, text: exp.Expr, level: int) -> exp.Expr:

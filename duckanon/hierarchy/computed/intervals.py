@@ -8,11 +8,22 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, iso_day, no_day
-from duckanon.query.expressions import double, literal, sql
+from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, day_of, iso_day, no_day
+from duckanon.query.expressions import double, literal, sql, text_of
+from duckanon.query.functions import (
+    cast_or_null,
+    day_of_1970,
+    days_since_1970,
+    extracted,
+    finite_number,
+    matches,
+    quotient,
+    wide,
+)
 
 # How a text says a number; what the database would accept beyond that (1_000, nan) says none.
 _NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+_EXACT = "DECIMAL(38, 18)"
 _LARGEST = 1e19  # numbers beyond it cannot be placed in an interval
 
 
@@ -38,21 +49,21 @@ class IntervalsKind:
     def units(self, value: exp.Expr) -> exp.Expr:
         """The value in whole units, rounded down, as a wide integer."""
         if self.type == "date":
-            days = "CAST(DATE_DIFF('day', DATE '1970-01-01', CAST(:value AS DATE)) AS HUGEINT)"
-            return sql(days, value=self.number(value))
+            return wide(days_since_1970(exp.cast(self.number(value), "DATE")))
         scale = literal(10**self.decimals)
         if self.type == "whole":
-            return sql("CAST(:value AS HUGEINT) * :scale", value=value, scale=scale)
+            return sql(":units * :scale", units=wide(value), scale=scale)
         # A float stands for the number that it prints as; whole part and fraction apart, so nothing overflows.
         exact = self.number(value)
         if self.type == "float" and not self.from_text:
-            exact = sql("TRY_CAST(CAST(:value AS VARCHAR) AS DECIMAL(38, 18))", value=value)
-        return sql(
-            f"CAST(FLOOR(:exact) AS HUGEINT) * :scale + CAST(FLOOR(CAST(:exact - FLOOR(:exact) "
-            f"AS DECIMAL({self.scale + 1}, {self.scale})) * :scale) AS HUGEINT)",
+            exact = cast_or_null(text_of(value), _EXACT)
+        fraction = sql(
+            f"FLOOR(CAST(:exact - FLOOR(:exact) AS DECIMAL({self.scale + 1}, {self.scale})) * :scale)",
             exact=exact,
             scale=scale,
         )
+        whole = wide(sql("FLOOR(:exact)", exact=exact))
+        return sql(":whole * :scale + :fraction", whole=whole, scale=scale, fraction=wide(fraction))
 
     def number(self, value: exp.Expr) -> exp.Expr:
         """The number or date that a value is or, as a text, says: exactly, not by way of a DOUBLE; NULL if it says
@@ -85,8 +96,10 @@ class IntervalsKind:
         number = self.number(value)
         if self.type == "date":
             return no_day(number)
-        none = "NOT ISFINITE(CAST(:v AS DOUBLE)) OR ABS(CAST(:v AS DOUBLE)) >= :most"
-        return sql(f":v IS NULL OR {none}" if self.from_text else none, v=number, most=double(_LARGEST))
+        none = "NOT :finite OR ABS(:float) >= :most"
+        float_ = exp.cast(number, "DOUBLE")
+        parts = {"float": float_, "finite": finite_number(float_), "most": double(_LARGEST)}
+        return sql(f":v IS NULL OR {none}", v=number, **parts) if self.from_text else sql(none, **parts)
 
     @property
     def takes(self) -> str:
@@ -110,7 +123,7 @@ class IntervalsKind:
 
     def raw(self, label: exp.Expr) -> exp.Expr:
         bound = "DATE" if self.type == "date" else "DOUBLE"
-        return sql(f"CASE WHEN TRY_CAST(:label AS {bound}) IS NOT NULL THEN :label END", label=label)
+        return sql("CASE WHEN :bound IS NOT NULL THEN :label END", bound=cast_or_null(label, bound), label=label)
 
     def relabel(self, label: exp.Expr, level: int) -> exp.Expr:
         """By the first and the last unit that a range, or a raw value, holds: both must lie in one range."""
@@ -122,29 +135,31 @@ class IntervalsKind:
 
     def _written_units(self, label: exp.Expr, part: int) -> exp.Expr:
         """The first (1) or last (2) unit of a range as it is written; of a raw value, its only one."""
-        bound = sql(f"REGEXP_EXTRACT(:label, '^\\[(.+), (.+)\\)$', {part})", label=label)
+        bound = extracted(label, r"^\[(.+), (.+)\)$", part)
         text = sql("COALESCE(NULLIF(:bound, ''), :label)", bound=bound, label=label)
         before = sql("CASE WHEN :bound = '' THEN 0 ELSE 1 END", bound=bound) if part == 2 else literal(0)
         if self.type == "date":
-            days = "CAST(DATE_DIFF('day', DATE '1970-01-01', TRY_CAST(:text AS DATE)) AS HUGEINT) - :before"
-            return sql(days, text=text, before=before)
-        exact = sql("TRY_CAST(:text AS DECIMAL(38, 9)) * :scale", text=text, scale=literal(10**self.decimals))
-        rounded = "CASE WHEN :before = 1 THEN CEIL(:exact) ELSE FLOOR(:exact) END"
-        return sql(f"CAST({rounded} AS HUGEINT) - :before", exact=exact, before=before)
+            return sql(":days - :before", days=wide(days_since_1970(day_of(text))), before=before)
+        number = cast_or_null(text, "DECIMAL(38, 9)")
+        exact = sql(":number * :scale", number=number, scale=literal(10**self.decimals))
+        rounded = sql("CASE WHEN :before = 1 THEN CEIL(:exact) ELSE FLOOR(:exact) END", exact=exact, before=before)
+        return sql(":rounded - :before", rounded=wide(rounded), before=before)
 
     def _in_units(self, number: Decimal) -> int:
         return int(number * 10**self.decimals)
 
     def _written(self, units: exp.Expr) -> exp.Expr:
         if self.type == "date":
-            return sql("CAST(DATE '1970-01-01' + CAST(:units AS INTEGER) AS VARCHAR)", units=units)
+            return text_of(day_of_1970(units))
         if self.decimals == 0:
             return sql("CAST(:units AS VARCHAR)", units=units)
         scale = literal(10**self.decimals)
+        whole = quotient(sql("ABS(:units)", units=exp.paren(units)), scale)
         return sql(
-            "CASE WHEN :units < 0 THEN '-' ELSE '' END || CAST(ABS(:units) // :scale AS VARCHAR) || '.' "
+            "CASE WHEN :units < 0 THEN '-' ELSE '' END || :whole || '.' "
             "|| LPAD(CAST(ABS(:units) % :scale AS VARCHAR), :decimals, '0')",
             units=exp.paren(units),
+            whole=text_of(whole),
             scale=scale,
             decimals=literal(self.decimals),
         )
@@ -152,8 +167,8 @@ class IntervalsKind:
 
 def _number_of(text: exp.Expr) -> exp.Expr:
     """The number that a text says; NULL if it says none."""
-    says = sql("REGEXP_MATCHES(:text, :pattern)", text=text, pattern=literal(_NUMBER))
-    return sql("CASE WHEN :says THEN TRY_CAST(TRIM(:text) AS DECIMAL(38, 18)) END", says=says, text=text)
+    number = cast_or_null(sql("TRIM(:text)", text=text), _EXACT)
+    return sql("CASE WHEN :says THEN :number END", says=matches(text, _NUMBER), number=number)
 
 
 def _decimals(number: Decimal) -> int:

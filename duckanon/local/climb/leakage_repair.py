@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from duckanon.local.climb.class_repair import ClassRepair
-from duckanon.query.expressions import DIALECT, TOLERANCE
+from duckanon.query.dialects import WORKBENCH
+from duckanon.query.expressions import TOLERANCE
 
 _PART = 8  # of the classes above a value's average, one in this many rises at a time
 
@@ -46,7 +47,7 @@ class LeakageRepair:
             f"JOIN {tuples.name('cells')} v ON v.id = m.id WHERE v.s{index} IS NOT NULL GROUP BY ALL",
         )
         shares = tuples.name(f"shares_{index}")
-        described = tuples.census.sensitive[index].table.sql(DIALECT, identify=True)
+        described = tuples.census.sensitive[index].table.sql(WORKBENCH, identify=True)
         leaked = f"SELECT value, SUM(y * y / x) / SUM(y) AS alp, MAX(y / x) AS lp FROM {shares} GROUP BY value"
         tuples.make(
             f"leaks_{index}",

@@ -16,7 +16,7 @@ from duckanon.hierarchy.labels import label_numbers
 from duckanon.local.costs import UNIT
 from duckanon.local.tables import Tables
 from duckanon.models.classes import judged_classes
-from duckanon.query.expressions import DIALECT
+from duckanon.query.dialects import WORKBENCH
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
 from duckanon.search.packing import Packing
@@ -51,8 +51,8 @@ class TupleTable(Tables):
 
     def _number_labels(self, hierarchy: Hierarchy) -> int:
         """Makes labels_{i}: code, and per level the number of its label and its cost; says the number of the top's."""
-        mapping, below = hierarchy.mapping.sql(DIALECT, identify=True), range(hierarchy.height)
-        self.make("listed", label_numbers(hierarchy).sql(DIALECT, identify=True))
+        mapping, below = hierarchy.mapping.sql(WORKBENCH, identify=True), range(hierarchy.height)
+        self.make("listed", label_numbers(hierarchy).sql(WORKBENCH, identify=True))
         listed = self.name("listed")
         joins = " ".join(f"JOIN {listed} n{at} ON n{at}.level = {at} AND n{at}.code = code_{at}" for at in below)
         columns = [f"n{level}.id AS g{level}" for level in below]
@@ -79,7 +79,7 @@ class TupleTable(Tables):
 
     def _count_tuples(self) -> None:
         codes = [h.code(0) for h in self.hierarchies]
-        base = self.measurer.base.sql(DIALECT, identify=True)
+        base = self.measurer.base.sql(WORKBENCH, identify=True)
         counted = f"SELECT {', '.join(codes)}, CAST(SUM(n) AS BIGINT) AS n FROM {base} GROUP BY ALL"
         columns, joins = [], []
         for h in self.hierarchies:
@@ -99,7 +99,7 @@ class TupleTable(Tables):
         if not self.values:
             self.alias("cells", "tuples")
             return
-        base = self.measurer.base.sql(DIALECT, identify=True)
+        base = self.measurer.base.sql(WORKBENCH, identify=True)
         same = " AND ".join(f"t.{h.code(0)} = b.{h.code(0)}" for h in self.hierarchies)
         values = ", ".join(f"b.s{index}" for index in self.values)
         self.make(
@@ -204,5 +204,5 @@ class TupleTable(Tables):
         if keys not in self._verdicts:
             k, judged = self.measurer.policy.k, self.measurer.judged
             classes = judged_classes(exp.to_table("judged"), list(keys), k, judged, nulls=False)
-            self._verdicts[keys] = classes.sql(DIALECT, identify=True)
+            self._verdicts[keys] = classes.sql(WORKBENCH, identify=True)
         return self._verdicts[keys]

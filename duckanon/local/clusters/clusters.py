@@ -18,7 +18,8 @@ from duckanon.local.clusters.distance import Distance
 from duckanon.local.tables import Tables
 from duckanon.models.classes import judged_classes
 from duckanon.policy import Sensitive
-from duckanon.query.expressions import DIALECT, TOLERANCE
+from duckanon.query.dialects import WORKBENCH
+from duckanon.query.expressions import TOLERANCE
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 
@@ -56,7 +57,7 @@ class Clusters(Tables):
 
     def _count_cells(self) -> None:
         codes = [*self.census.codes, *(f"s{index}" for index in self.values)]
-        base = self.measurer.base.sql(DIALECT, identify=True)
+        base = self.measurer.base.sql(WORKBENCH, identify=True)
         order = ", ".join(f"{key} NULLS FIRST" for key in self.keys)
         cells = f"SELECT {', '.join(codes)}, CAST(SUM(n) AS BIGINT) AS n FROM {base} GROUP BY ALL"
         asked = [_asked_of_values(self.census.sensitive[index]) for index in self.values]
@@ -75,7 +76,7 @@ class Clusters(Tables):
         """cell, bound, alpha, y: every bound on a frequency, be it of a value (α) or of a level of sensitivity."""
         parts = []
         for j in self.values:
-            table = self.census.sensitive[j].table.sql(DIALECT, identify=True)
+            table = self.census.sensitive[j].table.sql(WORKBENCH, identify=True)
             for kind, (key, alpha) in enumerate(_frequency_bounds(self.census.sensitive[j].wanted)):
                 what = f"{{'column': {j}, 'kind': {kind}, 'key': CAST(v.{key} AS INTEGER)}}"
                 parts.append(
@@ -130,7 +131,7 @@ class Clusters(Tables):
 
     def _asked(self) -> str:
         classes = judged_classes(exp.to_table("grouped"), ["id"], self.policy.k, self.measurer.judged, nulls=False)
-        return exp.select("id", "failing").from_(classes.subquery("classes")).sql(DIALECT, identify=True)
+        return exp.select("id", "failing").from_(classes.subquery("classes")).sql(WORKBENCH, identify=True)
 
     def _shape(self) -> str:
         """A member's codes, and the lowest level at which all members agree: that of their common ancestor."""
@@ -237,7 +238,7 @@ def _asked_of_values(values: ValueTable) -> str:
     # Beyond 62 levels the last bit stands for all: bits only tell which partners are worth a look.
     bits = " ".join(f"WHEN {level} THEN {1 << min(position, 62)}" for position, level in enumerate(wanted.levels))
     bit = f"CAST(CASE level {bits} ELSE 0 END AS BIGINT)" if bits else "CAST(0 AS BIGINT)"
-    table = values.table.sql(DIALECT, identify=True)
+    table = values.table.sql(WORKBENCH, identify=True)
     return f"SELECT code, GREATEST({need}, {wanted.l or 0}) AS need, {bit} AS bit FROM {table}"
 
 

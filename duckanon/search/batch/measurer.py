@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.models.classes import judged_classes
+from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
 from duckanon.search.batch.keys import NodeKeys
 from duckanon.search.lattice import Node
@@ -116,7 +117,7 @@ class BatchMeasurer:
         keys, judged = ["node", *self.keys.names], self.measurer.judged
         k, unit = self.measurer.policy.k, self.measurer.unit
         classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, unit=unit)
-        return classes.sql(self.census.workbench.dialect, identify=True).removeprefix("WITH ")
+        return classes.sql(WORKBENCH, identify=True).removeprefix("WITH ")
 
     def _classes_of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""
@@ -137,4 +138,4 @@ COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)"""
 
 
 def _name(table: exp.Table) -> str:
-    return table.sql("duckdb", identify=True)
+    return table.sql(WORKBENCH, identify=True)

@@ -1,0 +1,40 @@
+"""What the workbench speaks: DuckDB's dialect, with words for the nodes of our own that it has no function for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.generators.duckdb import DuckDBGenerator
+
+from duckanon.query.nodes import KeyedHash
+
+# H(outer pad ‖ H(inner pad ‖ text)). The functions are DuckDB's own, by their full names: a macro of the warehouse may
+# be called sha256 or even ||, and would be handed the key.
+_HMAC = sqlglot.parse_one(
+    'system.main.sha256(system.main."||"(CAST(:outer_pad AS BLOB), system.main.unhex('
+    'system.main.sha256(system.main."||"(CAST(:inner_pad AS BLOB), system.main.encode(:text))))))',
+    dialect="duckdb",
+)
+
+
+class WorkbenchGenerator(DuckDBGenerator):
+    """DuckDB's words."""
+
+    TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
+        **DuckDBGenerator.TRANSFORMS,
+        KeyedHash: lambda self, node: self.sql(exp.replace_placeholders(_HMAC, text=node.this)),
+    }
+
+
+class WorkbenchDialect(DuckDB):
+    """Named so that it takes no place of sqlglot's own."""
+
+    Generator = WorkbenchGenerator
+
+
+WORKBENCH: type[Dialect] = WorkbenchDialect

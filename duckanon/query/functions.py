@@ -1,0 +1,96 @@
+"""Functions that no two engines say alike, as trees that say what is meant; a dialect finds the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from duckanon.query.expressions import literal, sql
+from duckanon.query.nodes import Composed, FiniteDay, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
+
+# -- numbers ------------------------------------------------------------------------------------------
+
+
+def wide(number: exp.Expr) -> exp.Expr:
+    """As a whole number of at least 38 digits."""
+    return sql("CAST(:number AS HUGEINT)", number=number)
+
+
+def quotient(number: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+    """How often the divisor goes into a number, both of them whole and not negative."""
+    return sql(":number // :divisor", number=number, divisor=divisor)
+
+
+def each_below(count: exp.Expr) -> exp.Expr:
+    """In a SELECT list: the row once for every number from 0 that is below the count."""
+    return sql("UNNEST(RANGE(CAST(:count AS BIGINT)))", count=count)
+
+
+def finite_number(number: exp.Expr) -> exp.Expr:
+    return FiniteNumber(this=number.copy())
+
+
+# -- what may fail ------------------------------------------------------------------------------------
+
+
+def cast_or_null(value: exp.Expr, kind: str) -> exp.Expr:
+    """The value as one of a type; NULL if it is none."""
+    return sql(f"TRY_CAST(:value AS {kind})", value=value)
+
+
+# -- days ---------------------------------------------------------------------------------------------
+
+
+def days_since_1970(day: exp.Expr) -> exp.Expr:
+    return sql("DATE_DIFF('day', DATE '1970-01-01', :day)", day=day)
+
+
+def finite_day(day: exp.Expr) -> exp.Expr:
+    return FiniteDay(this=day.copy())
+
+
+def day_of_1970(days: exp.Expr) -> exp.Expr:
+    """The day that is so many days after 1970-01-01."""
+    return sql("DATE '1970-01-01' + CAST(:days AS INTEGER)", days=days)
+
+
+# -- texts --------------------------------------------------------------------------------------------
+
+
+def matches(text: exp.Expr, pattern: str) -> exp.Expr:
+    return sql("REGEXP_MATCHES(:text, :pattern)", text=text, pattern=literal(pattern))
+
+
+def extracted(text: exp.Expr, pattern: str, group: int) -> exp.Expr:
+    """What a group of the pattern holds; the empty text where it does not match."""
+    return sql(f"REGEXP_EXTRACT(:text, :pattern, {group})", text=text, pattern=literal(pattern))
+
+
+def replaced(text: exp.Expr, pattern: str, by: str) -> exp.Expr:
+    """The text with another in the place of all that matches."""
+    return sql("REGEXP_REPLACE(:text, :pattern, :by, 'g')", text=text, pattern=literal(pattern), by=literal(by))
+
+
+def composed(text: exp.Expr) -> exp.Expr:
+    return Composed(this=text.copy())
+
+
+def url_encoded(text: exp.Expr) -> exp.Expr:
+    return UrlEncoded(this=text.copy())
+
+
+# -- hashes -------------------------------------------------------------------------------------------
+
+
+def row_hash(cells: Iterable[exp.Expr]) -> exp.Expr:
+    return RowHash(expressions=[cell.copy() for cell in cells])
+
+
+def digest(text: exp.Expr) -> exp.Expr:
+    """Of the texts of a group, in whatever order they come."""
+    return exp.BitwiseXorAgg(this=TextDigest(this=text.copy()))
+
+
+def keyed_hash(text: exp.Expr) -> exp.Expr:
+    return KeyedHash(this=text.copy())

@@ -1,0 +1,55 @@
+"""Nodes of our own, for what sqlglot has none: their names are the workbench's, and a dialect may have others."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+
+class FiniteNumber(exp.Expression, exp.Func):
+    """Whether a floating-point number is neither infinite nor NaN."""
+
+    _sql_names: ClassVar[list[str]] = ["ISFINITE"]
+
+
+class FiniteDay(exp.Expression, exp.Func):
+    """Whether a date or a moment is not infinite."""
+
+    _sql_names: ClassVar[list[str]] = ["ISFINITE"]
+
+
+class OwnFunction(exp.Expression, exp.Func):
+    """What only the workbench computes, so far."""
+
+
+class RowHash(OwnFunction):
+    """A number made of several cells, NULL and all."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+    is_var_len_args = True
+    _sql_names: ClassVar[list[str]] = ["HASH"]
+
+
+class TextDigest(OwnFunction):
+    """A wide number made of a text."""
+
+    _sql_names: ClassVar[list[str]] = ["MD5_NUMBER"]
+
+
+class UrlEncoded(OwnFunction):
+    """A text with the signs of a URL."""
+
+    _sql_names: ClassVar[list[str]] = ["URL_ENCODE"]
+
+
+class Composed(OwnFunction):
+    """A text in which an accent is no sign of its own: Unicode's form NFC."""
+
+    _sql_names: ClassVar[list[str]] = ["NFC_NORMALIZE"]
+
+
+class KeyedHash(OwnFunction):
+    """HMAC-SHA-256 of a text, in hexadecimal, with the key in the parameters `inner_pad` and `outer_pad`."""
+
+    _sql_names: ClassVar[list[str]] = ["HMAC_SHA256"]
