@@ -91,7 +91,7 @@ def run(
     from duckanon.engine.opening import warehouse_of
     from duckanon.ledger import ReleaseAddress
     from duckanon.ledger.record import noted_if_it_cannot_start
-    from duckanon.run import run
+    from duckanon.run import RunOptions, run
     from duckanon.watch import Logged
 
     wanted = _policy(policy)
@@ -100,15 +100,7 @@ def run(
         address = ReleaseAddress.of(wanted, database)
         with noted_if_it_cannot_start(wanted, database, dry_run):
             held.enter_context(one_at_a_time(None if dry_run else address.key, wait))
-        return run(
-            wanted,
-            warehouse,
-            replace=replace,
-            dry_run=dry_run,
-            if_changed=if_changed,
-            incremental=incremental,
-            watch=watch,
-        )
+        return run(wanted, warehouse, address, RunOptions(replace, dry_run, if_changed, incremental), watch)
 
 
 def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:

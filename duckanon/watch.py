@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from duckanon.errors import outcome_of
@@ -44,3 +47,21 @@ class Logged(Watch):
         told = ", ".join(f"{name} {fact}" for name, fact in facts.items())
         apart = {"policy": self.policy, "step": step, "facts": facts}
         _LOGGER.log(level, "%s: %s%s", self.policy, step, f": {told}" if told else "", extra=apart)
+
+
+class Stopwatch:
+    """Follows a run part by part, and knows how many seconds each has taken."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.seconds: dict[str, float] = {}
+        self.say, self._step = watch.say, watch.step
+
+    @contextmanager
+    def timed(self, part: str, message: str, more: bool = False) -> Iterator[dict[str, Any]]:
+        """What is put into the dictionary goes into the log with the part. `more` of this part is to come."""
+        self.say(message)
+        start, facts = time.perf_counter(), dict[str, Any]()
+        yield facts
+        self.seconds[part] = round(self.seconds.get(part, 0.0) + time.perf_counter() - start, 4)
+        if not more:
+            self._step(part, seconds=self.seconds[part], **facts)

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     from duckanon.engine.lock import one_at_a_time
     from duckanon.ledger import ReleaseAddress
     from duckanon.ledger.record import noted_if_it_cannot_start
-    from duckanon.run import run
+    from duckanon.run import RunOptions, run
 
     policy = Policy.load(options.policy)
     writable = policy.release.is_relation and not options.dry_run
@@ -56,15 +56,8 @@ def run(options: argparse.Namespace) -> int:
             held.enter_context(one_at_a_time(None if options.dry_run else address.key, options.wait))
             warehouse = held.enter_context(_open(policy, options.db, writable, options))
         watch = held.enter_context(options.watch)
-        result = run(
-            policy,
-            warehouse,
-            replace=options.replace,
-            dry_run=options.dry_run,
-            if_changed=options.if_changed,
-            incremental=options.incremental,
-            watch=watch,
-        )
+        asked = RunOptions(options.replace, options.dry_run, options.if_changed, options.incremental)
+        result = run(policy, warehouse, address, asked, watch)
     return _told(result, options)
 
 

@@ -27,7 +27,7 @@ def demo(into: Path | None, say: Callable[[str], None]) -> Result:
 def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     from duckanon.cli.report import summary, table_text
     from duckanon.engine.opening import make_database, open_warehouse
-    from duckanon.run import run
+    from duckanon import run
 
     for name in (DATABASE, POLICY):
         if (folder / name).exists():

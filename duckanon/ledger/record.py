@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from duckanon.census.counting import Census
-from duckanon.engine import Relation, Warehouse, Workbench
+from duckanon.census.source import BoundSource
+from duckanon.engine import Warehouse, Workbench
+from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, EngineError, Message, ReleaseError, discreet, outcome_of
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.rules import level_rule
@@ -24,7 +26,7 @@ from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.policy.demands import weaker
 from duckanon.release.fingerprints import Fingerprints, policy_hash, take_fingerprints
-from duckanon.release.previous import Previous, unread
+from duckanon.release.previous import GONE, Previous, Standing, edited, read_previous, unread
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
@@ -33,11 +35,11 @@ class RunRecord:
     """Knows what the run is made from and what was released before, and writes down how it ends. A dry run leaves no
     trace."""
 
-    def __init__(self, policy: Policy, warehouse: Warehouse, dry_run: bool) -> None:
+    def __init__(self, policy: Policy, warehouse: Warehouse, address: ReleaseAddress, dry_run: bool) -> None:
         self.policy, self.warehouse, self.dry_run = policy, warehouse, dry_run
         self.started, self.started_at = time.perf_counter(), _now()
         self.policy_hash = policy_hash(policy)
-        self.address = ReleaseAddress.of(policy, warehouse.database)
+        self.address = address
         self.ledger: Ledger = open_ledger(policy, warehouse)
         self.fingerprints: Fingerprints | None = None
         self.release_fingerprint: str | None = None
@@ -64,16 +66,20 @@ class RunRecord:
         """The last release of this policy, wherever it went."""
         return self.ledger.last(self.policy, None)
 
-    def is_another(self, standing: str | None) -> bool:
-        """Whether what stands in the place, by its fingerprint, is not the release that the ledger knows there."""
+    def look_back(self, standing: Standing, source: BoundSource, scratch: Scratch, added_to: bool) -> Previous:
+        """The release that stands, as far as this one is compared with it or added to it."""
+        compared = self.policy.release.difference != "ignore" and self.policy.release.kind != "view"
+        if not (compared or added_to):
+            return Previous()
+        if not standing.is_release:
+            return GONE if self.last else self._elsewhere()
         known = self.last.release_fingerprint if self.last else None
-        return known is not None and standing is not None and known != standing
+        if known is not None and standing.fingerprint not in (None, known):
+            return edited(added_to)
+        rules = _read_json(self.last.shows) if self.last and self.last.shows else None
+        return read_previous(self.policy, source, scratch, compared, added_to, rules)
 
-    def last_rules(self) -> dict[str, Any] | None:
-        """What the levels of the last release in this place showed."""
-        return _read_json(self.last.shows) if self.last and self.last.shows else None
-
-    def elsewhere(self) -> Previous:
+    def _elsewhere(self) -> Previous:
         """Nothing was released here; if it was elsewhere, readers may have that."""
         last = self.last_anywhere
         if last is None:
@@ -88,16 +94,16 @@ class RunRecord:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {remedy}")
 
-    def last_node(self, census: Census, incremental: bool, stands: bool) -> tuple[int, ...] | None:
+    def last_node(self, census: Census, incremental: bool, standing: Standing) -> tuple[int, ...] | None:
         """The node of the last release in this place, if the policy's mode or an increment follows it; None: there is
-        none. `stands`: a release of this policy is in the place, so the ledger must know it."""
+        none. If a release of this policy stands there, the ledger must know it."""
         if self.policy.release.mode == "search" and not incremental:
             return None
         following = Following(self.policy, census, incremental, self.warehouse)
         if not self.ledger.kept:
             remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
             raise ReleaseError(f"{following.asked} needs a ledger, and this run keeps none; {remedy}")
-        if self.last is None and stands:
+        if self.last is None and standing.is_release:
             raise following.stopped("the ledger does not know the release that is in the place")
         # Who keeps old releases keeps those that went elsewhere, too.
         last = self.last if incremental else self.last or self.last_anywhere
@@ -117,15 +123,18 @@ class RunRecord:
         if less:
             yield f"the policy asks for less than at the last release: {less}"
 
-    def take(self, source: Relation) -> None:
-        """Take the fingerprints of what the release is made from."""
+    def take_fingerprints(self, source: BoundSource) -> None:
+        """Of what the release is made from. That takes a scan of its own: to hash the rows while they are counted takes
+        two more figures for every tuple, which costs more than reading them again."""
         if self.ledger.kept and not self.dry_run:
             self.fingerprints = take_fingerprints(self.policy, source.table, self.warehouse)
 
-    def unchanged(self, standing: str | None) -> Result | None:
+    def unchanged(self, standing: Standing) -> Result | None:
         """The last release in this place, if it would come out the same and is what stands, by its fingerprint."""
         last = self.last
-        if last is None or standing is None or last.release_fingerprint != standing:
+        if last is None or not standing.is_release or standing.fingerprint is None:
+            return None
+        if last.release_fingerprint != standing.fingerprint:
             return None
         then = Fingerprints(last.policy_hash, last.hierarchy_hash, last.source_fingerprint)
         return _unchanged(self.policy, last) if then == self.fingerprints else None
@@ -144,7 +153,15 @@ class RunRecord:
         self.entry = self._entry("released", result, None if new is None else f"incremental: {new:,} new rows")
         self.ledger.released(self.entry, _constraints(self.entry, result))
 
-    def settled(self, result: Result) -> Result:
+    def ended(self, result: Result) -> Result:
+        """The transaction is over: the release stands, or there is none, or there was nothing to do."""
+        if result.status == "released":
+            return self._settled(result)
+        reasons = "; ".join(map(discreet, result.reasons))
+        self._end(self._entry(result.status, result, reasons or None), result)
+        return result
+
+    def _settled(self, result: Result) -> Result:
         """The release stands, whatever becomes of its entry."""
         assert self.entry is not None
         entry = replace(self.entry, finished_at=_now(), seconds=self.seconds)
@@ -155,11 +172,6 @@ class RunRecord:
             warning = Message.of("the release stands, but the ledger could not be written: ", why)
             return replace(result, warnings=(*result.warnings, warning))
         return result
-
-    def ended(self, result: Result) -> None:
-        """There is no release, for the reasons that the result gives; or there was nothing to do."""
-        reasons = "; ".join(map(discreet, result.reasons))
-        self._end(self._entry(result.status, result, reasons or None), result)
 
     def broken(self, error: BaseException) -> None:
         """The run did not come to its end."""

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census.source import BoundSource, bind_source
+from duckanon.census.source import BoundSource
 from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
-from duckanon.release.existing import existing_release, must_have_its_columns, said_levels, says_policy
+from duckanon.release.existing import (
+    existing_release,
+    exists,
+    is_ours,
+    must_have_its_columns,
+    said_levels,
+    says_policy,
+)
+from duckanon.release.targets import Target
 
 
 @dataclass(frozen=True)
@@ -49,17 +58,26 @@ def edited(added_to: bool) -> Previous:
     return unread(what)
 
 
-def look_back(
-    policy: Policy,
-    warehouse: Warehouse,
-    scratch: Scratch,
-    compared: bool,
-    added_to: bool,
-    rules: dict[str, Any] | None,
+class Standing:
+    """What stands in the place when a run begins."""
+
+    def __init__(self, policy: Policy, warehouse: Warehouse, target: Target, replace: bool) -> None:
+        self._target = target
+        # What is to be replaced, whosever it is, is none of ours to follow.
+        self.is_release = exists(policy, warehouse) and (not replace or is_ours(policy, warehouse))
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """It is read whole for it: once. None: there is nothing that can be read."""
+        return self._target.standing()
+
+
+def read_previous(
+    policy: Policy, source: BoundSource, scratch: Scratch, compared: bool, added_to: bool, rules: dict[str, Any] | None
 ) -> Previous:
     """Read the release that stands. Outside the run's transaction, which a file that cannot be read would end."""
+    warehouse = source.warehouse
     try:
-        source = bind_source(policy, warehouse, scratch)
         relation = existing_release(policy, source, scratch)
         columns = tuple(c.name for c in warehouse.columns(relation.table))
         if added_to:

@@ -239,7 +239,7 @@ def test_profiles_logs_and_traces_do_not_hold_the_key(patients: Folder) -> None:
             return answer
 
         engine.run = profiled  # type: ignore[method-assign, assignment]
-        from duckanon.run import run as run_policy
+        from duckanon import run as run_policy
 
         with engine.traced() as executed:
             assert run_policy(policy, engine).status == "released"
