@@ -10,7 +10,6 @@ from sqlglot.errors import UnsupportedError
 from duckanon.engine import Column, Executed
 from duckanon.errors import Fault, PolicyError
 from duckanon.query.dialects import WORKBENCH
-from duckanon.query.dialects.others import OTHERS
 
 OWN = "duckdb"
 
@@ -22,6 +21,8 @@ def said(executed: Executed, dialect: str) -> str:
         return statement if isinstance(statement, str) else statement.sql(WORKBENCH, identify=True, pretty=True)
     if isinstance(statement, str):
         raise _unsaid(executed, dialect, "what only DuckDB knows")
+    from duckanon.query.dialects.others import OTHERS  # four more generators, that few need
+
     try:
         return statement.sql(OTHERS[dialect], identify=True, pretty=True, unsupported_level=ErrorLevel.IMMEDIATE)
     except UnsupportedError as error:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
 from duckanon.engine import Column, Reading, Relation, Warehouse
-from duckanon.engine.opening import DuckDB, open_warehouse
+from duckanon.engine.opening import open_warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
@@ -76,7 +76,7 @@ def is_file(source: str) -> bool:
     return Path(source).suffix.lower() in _FILES
 
 
-def open_source(source: str, database: Path | None) -> DuckDB:
+def open_source(source: str, database: Path | None) -> Warehouse:
     """The database of a table, or one in memory for a file."""
     if database is None and not is_file(source):
         remedy = "name its database with --db, or give a CSV, Parquet or JSON file"

@@ -14,7 +14,7 @@ from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Policy
 
 if TYPE_CHECKING:
-    from duckanon.engine.opening import DuckDB
+    from duckanon.engine import Warehouse
     from duckanon.result import Result
 
 GOOD, FAILS, WRONG = 0, 1, 2
@@ -194,7 +194,9 @@ def _database(policy: Policy, override: Path | None) -> Path | None:
     return override if override is not None else policy.source.database
 
 
-def _open(policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None) -> DuckDB:
+def _open(
+    policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None
+) -> Warehouse:
     from duckanon.engine.opening import Limits, open_warehouse
 
     path = _database(policy, override)

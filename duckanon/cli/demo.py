@@ -8,8 +8,10 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from duckanon import resources
+from duckanon.engine import Warehouse
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
+from duckanon.query.expressions import table
 from duckanon.result import Result
 
 DATABASE, POLICY = "warehouse.duckdb", "patients.toml"
@@ -25,7 +27,7 @@ def demo(into: Path | None, say: Callable[[str], None]) -> Result:
 
 
 def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
-    from duckanon.cli.report import summary, table_text
+    from duckanon.cli.report import summary
     from duckanon.engine.opening import make_database, open_warehouse
     from duckanon import run
 
@@ -39,7 +41,7 @@ def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
     say(f"A warehouse with 12,000 invented patients: {folder / DATABASE}\n")
     with open_warehouse(folder / DATABASE, writable=True) as warehouse:
         say("Before, the first rows of patients:")
-        say(table_text(warehouse.connection.execute("FROM patients LIMIT 5")))
+        say(_rows(warehouse, "patients", "LIMIT 5"))
         say(f"\nThe policy, {POLICY}:\n")
         say("\n".join(f"    {line}" for line in text.rstrip().splitlines()))
         say(f"\n$ duckanon run {POLICY}\n")
@@ -47,7 +49,14 @@ def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
         say(summary(result))
         if result.good:
             say("\nAfter, some rows of patients_anonymous:")
-            say(table_text(warehouse.connection.execute("FROM patients_anonymous USING SAMPLE 5 ROWS (reservoir, 7)")))
+            say(_rows(warehouse, "patients_anonymous", "USING SAMPLE 5 ROWS (reservoir, 7)"))
     if kept:
         say(f"\nAll of it is kept in {folder}: try `duckanon check {folder / POLICY} --release`.")
     return result
+
+
+def _rows(warehouse: Warehouse, name: str, some: str) -> str:
+    from duckanon.cli.report import table_text
+
+    names = [column.name for column in warehouse.columns(table(name))]
+    return table_text(names, warehouse.fetch(f"FROM {name} {some}"))

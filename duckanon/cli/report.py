@@ -157,10 +157,9 @@ def _number(value: float | int | None) -> str:
     return f"{0 if abs(value) < TOLERANCE else value:.4g}"
 
 
-def table_text(result: Any) -> str:
+def table_text(names: list[str], answer: list[tuple[Any, ...]]) -> str:
     """Rows as a plain text table."""
-    names = [column[0] for column in result.description]
-    rows = [["" if cell is None else str(cell) for cell in row] for row in result.fetchall()]
+    rows = [["" if cell is None else str(cell) for cell in row] for row in answer]
     widths = [max(len(row[i]) for row in [names, *rows]) for i in range(len(names))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [names, *rows]

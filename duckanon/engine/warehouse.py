@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -33,6 +33,8 @@ class Warehouse(Protocol):
     def database(self) -> Path | None:
         """The file that it reads; None: it is in memory."""
 
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
     def close(self) -> None: ...
 
     # -- asking -----------------------------------------------------------------------------------

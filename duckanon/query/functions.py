@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from duckanon.query.expressions import literal, sql
-from duckanon.query.nodes import Composed, FiniteDay, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
+from duckanon.query.nodes import (
+    Composed,
+    EachBelow,
+    FiniteDay,
+    FiniteNumber,
+    KeyedHash,
+    RowHash,
+    TextDigest,
+    UrlEncoded,
+)
 
 # -- numbers ------------------------------------------------------------------------------------------
 
@@ -24,7 +33,7 @@ def quotient(number: exp.Expr, divisor: exp.Expr) -> exp.Expr:
 
 def each_below(count: exp.Expr) -> exp.Expr:
     """In a SELECT list: the row once for every number from 0 that is below the count."""
-    return sql("UNNEST(RANGE(CAST(:count AS BIGINT)))", count=count)
+    return EachBelow(this=count.copy())
 
 
 def finite_number(number: exp.Expr) -> exp.Expr:

@@ -23,6 +23,10 @@ class OwnFunction(exp.Expression, exp.Func):
     """What only the workbench computes, so far."""
 
 
+class EachBelow(OwnFunction):
+    """In a SELECT list: the row once for every number from 0 that is below a count."""
+
+
 class RowHash(OwnFunction):
     """A number made of several cells, NULL and all."""
 

@@ -11,7 +11,9 @@ from tests.support.paths import ROOT
 from tests.support.rooms import ROOMS
 
 PACKAGE = ROOT / "duckanon"
-CLIENTS = ("duckdb",)
+CLIENTS = ("duckdb", "adbc_driver_manager", "adbc_driver_postgresql", "psycopg", "psycopg2", "pyspark")
+# What is searched is on the workbench: these rooms know of no place where rows lie.
+SEARCHING = ("models", "search", "local")
 
 
 def imported(path: Path) -> set[str]:
@@ -47,6 +49,15 @@ def test_no_room_looks_ahead(path: Path) -> None:
 def test_only_the_engine_speaks_to_a_client(path: Path) -> None:
     if room_of(path) != "engine":
         assert not {name.split(".")[0] for name in imported(path)} & set(CLIENTS)
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if room_of(p) in SEARCHING], ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_who_searches_sees_no_warehouse(path: Path) -> None:
+    seen = {node.attr for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)}
+    named = {part for name in imported(path) for part in name.lower().split(".")}
+    assert not (seen | named) & {"warehouse", "opening", "database"}
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py"], ids=lambda p: p.parent.name)

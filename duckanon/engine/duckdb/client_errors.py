@@ -12,6 +12,7 @@ import duckdb
 from sqlglot import exp
 
 from duckanon.errors import EngineError, Message, Value
+from duckanon.query.dialects import WORKBENCH
 
 # These errors are about names and memory; any other may quote a value out of a row.
 _HARMLESS = (
@@ -33,7 +34,7 @@ def translated(statement: exp.Expr | str) -> Iterator[None]:
     except duckdb.InterruptException:
         raise KeyboardInterrupt from None
     except duckdb.Error as error:
-        text = statement if isinstance(statement, str) else statement.sql("duckdb", identify=True)
+        text = statement if isinstance(statement, str) else statement.sql(WORKBENCH, identify=True)
         raise EngineError(_fault(error), text) from error
     except RuntimeError as error:
         if "interrupt" not in str(error).lower():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 import duckdb
 from sqlglot import exp
@@ -55,7 +56,7 @@ class DuckDB(Workbench):
             raise EngineError("the connection has an open transaction; commit it or roll it back first")
         return cls(connection, "the connected database", persistent=True)
 
-    def __enter__(self) -> DuckDB:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

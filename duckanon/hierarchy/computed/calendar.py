@@ -29,6 +29,6 @@ def no_day(date: exp.Expr) -> exp.Expr:
         ":date IS NULL OR NOT :finite OR ABS(:days) > :farthest",
         date=date,
         finite=finite_day(date),
-        days=days_since_1970(exp.cast(date, "DATE")),
+        days=days_since_1970(sql("CAST(:date AS DATE)", date=date)),
         farthest=literal(_FARTHEST),
     )

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, day_of, iso_day, no_day
-from duckanon.query.expressions import double, literal, sql, text_of
+from duckanon.query.expressions import double, literal, sql
 from duckanon.query.functions import (
     cast_or_null,
     day_of_1970,
@@ -49,14 +49,14 @@ class IntervalsKind:
     def units(self, value: exp.Expr) -> exp.Expr:
         """The value in whole units, rounded down, as a wide integer."""
         if self.type == "date":
-            return wide(days_since_1970(exp.cast(self.number(value), "DATE")))
+            return wide(days_since_1970(sql("CAST(:day AS DATE)", day=self.number(value))))
         scale = literal(10**self.decimals)
         if self.type == "whole":
             return sql(":units * :scale", units=wide(value), scale=scale)
         # A float stands for the number that it prints as; whole part and fraction apart, so nothing overflows.
         exact = self.number(value)
         if self.type == "float" and not self.from_text:
-            exact = cast_or_null(text_of(value), _EXACT)
+            exact = cast_or_null(sql("CAST(:value AS VARCHAR)", value=value), _EXACT)
         fraction = sql(
             f"FLOOR(CAST(:exact - FLOOR(:exact) AS DECIMAL({self.scale + 1}, {self.scale})) * :scale)",
             exact=exact,
@@ -150,16 +150,16 @@ class IntervalsKind:
 
     def _written(self, units: exp.Expr) -> exp.Expr:
         if self.type == "date":
-            return text_of(day_of_1970(units))
+            return sql("CAST(:day AS VARCHAR)", day=day_of_1970(units))
         if self.decimals == 0:
             return sql("CAST(:units AS VARCHAR)", units=units)
         scale = literal(10**self.decimals)
         whole = quotient(sql("ABS(:units)", units=exp.paren(units)), scale)
         return sql(
-            "CASE WHEN :units < 0 THEN '-' ELSE '' END || :whole || '.' "
+            "CASE WHEN :units < 0 THEN '-' ELSE '' END || CAST(:whole AS VARCHAR) || '.' "
             "|| LPAD(CAST(ABS(:units) % :scale AS VARCHAR), :decimals, '0')",
             units=exp.paren(units),
-            whole=text_of(whole),
+            whole=whole,
             scale=scale,
             decimals=literal(self.decimals),
         )

@@ -19,7 +19,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.snowflake import SnowflakeGenerator
 from sqlglot.generators.spark import SparkGenerator
 
-from duckanon.query.nodes import Composed, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
+from duckanon.query.nodes import Composed, EachBelow, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
 
 _LARGEST = 1.7976931348623157e308
 _WIDE = exp.DataType.Type.INT128
@@ -37,6 +37,9 @@ def _unsaid(what: str) -> Words:
     return refuse
 
 
+_REPEATED = _unsaid("rows repeated in the SELECT list (UNNEST)")
+
+
 def _inside(generator: Any, node: exp.Expr) -> str:
     """What a node is made around, and nothing else."""
     text: str = generator.sql(node, "this")
@@ -47,6 +50,13 @@ def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
     """NaN is above every number there."""
     low, high = (exp.cast(exp.Literal.string(f"{sign}{_LARGEST!r}"), "DOUBLE") for sign in ("-", ""))
     text: str = generator.sql(exp.paren(exp.Between(this=node.this.copy(), low=low, high=high)))
+    return text
+
+
+def _series(generator: Any, node: EachBelow) -> str:
+    """A set of rows."""
+    count = exp.cast(node.this.copy(), "BIGINT")
+    text: str = generator.sql(exp.GenerateSeries(start=exp.Literal.number(0), end=count, is_end_exclusive=True))
     return text
 
 
@@ -62,7 +72,7 @@ class PostgresWords(PostgresGenerator):
             (exp.Anonymous, RowHash, TextDigest, UrlEncoded, Composed, KeyedHash), _unsaid("functions of DuckDB")
         ),
         FiniteNumber: _between_the_largest,
-        exp.Explode: _inside,  # a list of numbers is a set of rows there
+        EachBelow: _series,
         exp.Try: _inside,  # what it takes away, statistics, nobody is told there
     }
 
@@ -79,6 +89,7 @@ class SparkWords(SparkGenerator):
 
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
         **SparkGenerator.TRANSFORMS,
+        EachBelow: _REPEATED,
         exp.Create: lambda self, node: self.made(node),
     }
 
@@ -90,6 +101,8 @@ class SparkWords(SparkGenerator):
 
 class BigQueryWords(BigQueryGenerator):
     """Has tables for temporary things, and no views."""
+
+    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {**BigQueryGenerator.TRANSFORMS, EachBelow: _REPEATED}
 
     def create_sql(self, expression: exp.Create) -> str:
         if expression.kind == "VIEW":
@@ -107,7 +120,7 @@ class SnowflakeWords(SnowflakeGenerator):
 
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
         **SnowflakeGenerator.TRANSFORMS,
-        exp.Explode: _unsaid("rows repeated in the SELECT list (UNNEST)"),
+        EachBelow: _REPEATED,
     }
 
     def datatype_sql(self, expression: exp.DataType) -> str:

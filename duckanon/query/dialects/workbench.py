@@ -11,15 +11,20 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
 
-from duckanon.query.nodes import KeyedHash
+from duckanon.query.nodes import EachBelow, KeyedHash
+
+
+def _parsed(template: str) -> exp.Expr:
+    return sqlglot.parse_one(template, dialect=DuckDB)
+
 
 # H(outer pad ‖ H(inner pad ‖ text)). The functions are DuckDB's own, by their full names: a macro of the warehouse may
 # be called sha256 or even ||, and would be handed the key.
-_HMAC = sqlglot.parse_one(
+_HMAC = _parsed(
     'system.main.sha256(system.main."||"(CAST(:outer_pad AS BLOB), system.main.unhex('
-    'system.main.sha256(system.main."||"(CAST(:inner_pad AS BLOB), system.main.encode(:text))))))',
-    dialect="duckdb",
+    'system.main.sha256(system.main."||"(CAST(:inner_pad AS BLOB), system.main.encode(:text))))))'
 )
+_REPEATED = _parsed("UNNEST(RANGE(CAST(:count AS BIGINT)))")
 
 
 class WorkbenchGenerator(DuckDBGenerator):
@@ -27,6 +32,7 @@ class WorkbenchGenerator(DuckDBGenerator):
 
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
         **DuckDBGenerator.TRANSFORMS,
+        EachBelow: lambda self, node: self.sql(exp.replace_placeholders(_REPEATED, count=node.this)),
         KeyedHash: lambda self, node: self.sql(exp.replace_placeholders(_HMAC, text=node.this)),
     }
 
