@@ -265,7 +265,7 @@ def test_no_pseudonym_without_a_key() -> None:
         engine = DuckDB.wrap(connection)
         scratch = Scratch(engine)
         with pytest.raises(EngineError):
-            engine.fetch(pseudonymized(cells, (Pseudonym("id", "VARCHAR"),), scratch))
+            engine.fetch(pseudonymized(cells, ("k0",), (Pseudonym("id", "VARCHAR"),), scratch))
         assert pseudonymized(cells, (Column("id", "VARCHAR"),), scratch) == cells
     assert "secret" not in repr(Pseudonym("id", "VARCHAR", b"secret"))
 
