@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.analysts.dialects import OWN, must_have_one_text, said
+from duckanon.analysts.legend import legend
 from duckanon.analysts.portable import DIALECTS, comment
 from duckanon.census.counting import Census, take_census
 from duckanon.census.pseudonyms import Pseudonym
@@ -51,14 +52,15 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
             statements = [_with_rows(executed, policy, census) for executed in statements]
     finally:
         scratch.clear()
-    return "\n\n".join([comment(header), *_notes(policy), *(_text(part, dialect) for part in statements + releasing)])
+    head = "\n".join(map(comment, [header, *legend(measurer), *_notes(policy)]))
+    return "\n\n".join([head, *(_text(part, dialect) for part in statements + releasing)])
 
 
 def _notes(policy: Policy) -> list[str]:
     """What the script does not say."""
     if policy.pseudonyms is None:
         return []
-    return [comment("Pseudonyms need the key, which only a run is given: what makes them fails here.")]
+    return ["Pseudonyms need the key, which only a run is given: what makes them fails here."]
 
 
 def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:

@@ -13,8 +13,9 @@ from duckanon.census.pseudonyms import Pseudonym
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, sql
-from duckanon.recoding.rows import repeated
+from duckanon.query.expressions import column, sql, table
+from duckanon.query.steps import with_steps
+from duckanon.recoding.rows import copy_steps
 
 
 def audit_release(policy: Policy, released: Relation, census: Census, people: People | None, scratch: Scratch) -> Audit:
@@ -28,7 +29,7 @@ def audit_release(policy: Policy, released: Relation, census: Census, people: Pe
     for values in census.sensitive:
         counts = exp.select("value", sql("rows").as_("n")).from_(values.table)
         value = column("value").as_(values.column.name, quoted=True)
-        distribution = exp.select(value).from_(repeated(counts).subquery("copies"))
+        distribution = with_steps(exp.select(value).from_(table("copies")), counts=counts, **copy_steps("counts"))
         view = scratch.view(f"reference_{values.index}", distribution, "what t is measured against")
         audited.append(AuditedColumn(values.wanted, values.column.name, values.numeric, Relation((view.name,), "view")))
     qi = [h.column.name for h in census.hierarchies]

@@ -72,11 +72,12 @@ class Census:
         masks = [h for h in shown if h.tells_length]
         if not masks:
             return self
-        query = exp.select().from_(released.subquery("r"))
+        query = exp.select().from_(released.subquery("released"))
         for h in masks:
-            length = sql("MAX(LENGTH(:text))", text=text_of(column("value", f"m{h.index}")))
-            on = exp.EQ(this=column(h.code(0), "r"), expression=column("code_0", f"m{h.index}"))
-            query = query.select(length).join(exp.alias_(h.mapping, f"m{h.index}", table=True), on=on, join_type="left")
+            length = sql("MAX(LENGTH(:text))", text=text_of(column("value", f"map_{h.index}")))
+            on = exp.EQ(this=column(h.code(0), "released"), expression=column("code_0", f"map_{h.index}"))
+            mapping = exp.alias_(h.mapping, f"map_{h.index}", table=True)
+            query = query.select(length).join(mapping, on=on, join_type="left")
         (lengths,) = self.workbench.fetch(query, "the longest values that are released")
         return self.with_lengths(dict(zip((h.index for h in masks), lengths, strict=True)))
 
@@ -181,21 +182,22 @@ def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
 def _coded(
     tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[ValueTable], kept: int, people: bool
 ) -> exp.Query:
-    query = exp.select().from_(exp.alias_(tuples, "t", table=True))
+    query = exp.select().from_(exp.alias_(tuples, "tuples", table=True))
     for hierarchy in hierarchies:
-        alias = f"m{hierarchy.index}"
+        alias = f"map_{hierarchy.index}"
         # NULL is in no mapping table: code 0 at every level below the top.
         codes = [
             sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias)).as_(hierarchy.code(level))
             for level in range(hierarchy.height)
         ]
         query = query.select(*codes)
-        on = exp.EQ(this=column(f"q{hierarchy.index}", "t"), expression=column("value", alias))
+        on = exp.EQ(this=column(f"q{hierarchy.index}", "tuples"), expression=column("value", alias))
         query = query.join(exp.alias_(hierarchy.mapping, alias, table=True), on=on, join_type="left")
     for values in sensitive:
-        alias = f"v{values.index}"
+        alias = f"values_{values.index}"
         query = query.select(column("code", alias).as_(f"s{values.index}"))
-        on = exp.EQ(this=column(f"s{values.index}", "t"), expression=column("value", alias))
+        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=column("value", alias))
         query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
-    keeps = [column(f"k{index}", "t") for index in range(kept)]
-    return query.select(*keeps, *([column("e", "t"), sql("0").as_("p")] if people else []), column("n", "t"))
+    keeps = [column(f"k{index}", "tuples") for index in range(kept)]
+    person = [column("e", "tuples"), sql("0").as_("p")] if people else []
+    return query.select(*keeps, *person, column("n", "tuples"))

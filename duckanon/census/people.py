@@ -12,7 +12,8 @@ from duckanon.census.source import BoundSource
 from duckanon.engine import Workbench
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, literal, sql
+from duckanon.query.expressions import column, literal, sql, table
+from duckanon.query.steps import with_steps
 
 # Whether an identifier repeats is asked of so many rows: in a table of visits the same person soon comes again.
 _MOST_ASKED = 1_000_000
@@ -45,11 +46,11 @@ def people_told(source: int | None, released: int | None) -> dict[str, int | Non
 def gathered(cells: exp.Query, names: list[str]) -> exp.Query:
     """Cells that tell every person apart (names, e, n), with those who are in one cell only gathered into its p."""
     several = exp.select("e", sql("ROW_NUMBER() OVER ()").as_("id")).from_("cells").group_by("e").having("COUNT(*) > 1")
-    keys = [column(name, "c") for name in names]
-    alone = sql("CAST(COUNT(CASE WHEN s.id IS NULL THEN 1 END) AS BIGINT)").as_("p")
-    query = exp.select(*keys, column("id", "s").as_("e"), alone, sql("CAST(SUM(c.n) AS BIGINT)").as_("n"))
-    query = query.from_("cells AS c").join("several AS s", on=sql("c.e = s.e"), join_type="left")
-    return query.group_by(*keys, column("id", "s")).with_("cells", as_=cells).with_("several", as_=several)
+    keys, person = [column(name, "cells") for name in names], column("id", "several")
+    alone = sql("CAST(COUNT(CASE WHEN several.id IS NULL THEN 1 END) AS BIGINT)").as_("p")
+    query = exp.select(*keys, person.as_("e"), alone, sql("CAST(SUM(cells.n) AS BIGINT)").as_("n"))
+    query = query.from_(table("cells")).join(table("several"), on=sql("cells.e = several.e"), join_type="left")
+    return with_steps(query.group_by(*keys, person), cells=cells, several=several)
 
 
 def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench) -> None:

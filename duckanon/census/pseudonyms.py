@@ -29,8 +29,8 @@ class Pseudonym(Column):
     key: bytes | None = field(default=None, repr=False)
 
 
-def pseudonymized(cells: exp.Query, keep: tuple[Column, ...], scratch: Scratch) -> exp.Query:
-    """The cells with keyed hashes in position of the values in columns of pseudonyms; NULL stays NULL.
+def pseudonymized(cells: exp.Select, names: tuple[str, ...], keep: tuple[Column, ...], scratch: Scratch) -> exp.Select:
+    """The cells, of these columns, with keyed hashes in place of the values in columns of pseudonyms; NULL stays NULL.
 
     They are made by one statement of ours, over tables of ours, whose bound parameters are all that holds the key: no
     SQL of the source is ever evaluated beside it.
@@ -38,7 +38,7 @@ def pseudonymized(cells: exp.Query, keep: tuple[Column, ...], scratch: Scratch) 
     hashed = {f"k{position}" for position, kept in enumerate(keep) if isinstance(kept, Pseudonym)}
     if not hashed:
         return cells
-    shown = [_hashed(name) if name in hashed else column(name) for name in cells.named_selects]
+    shown = [_hashed(name) if name in hashed else column(name) for name in names]
     query = exp.select(*shown).from_(cells.subquery("cells"))
     keys = {kept.key for kept in keep if isinstance(kept, Pseudonym)}
     (key,) = keys  # a policy has one

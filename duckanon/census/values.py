@@ -11,8 +11,9 @@ from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
 from duckanon.policy import Sensitive
-from duckanon.query.expressions import case_of, column, literal, sql, text_of
+from duckanon.query.expressions import case_of, column, literal, sql, table, text_of
 from duckanon.query.functions import cast_or_null, composed, replaced
+from duckanon.query.steps import with_steps
 
 # Stands for "no level": policies number their levels from 0.
 NO_LEVEL = -1
@@ -96,12 +97,12 @@ def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.
         (sql("CAST(value AS DOUBLE)") if numeric else exp.cast(exp.null(), "DOUBLE")).as_("number"),
         sql("CAST(rows AS DOUBLE) / CAST(SUM(rows) OVER () AS DOUBLE)").as_("share"),
         sql("COUNT(*) OVER ()").as_("values_"),
-    ).from_(counts.subquery("counts"))
-    cumulated = exp.select("*", sql("SUM(share) OVER (ORDER BY code)").as_("cumulated"))
-    cumulated = cumulated.from_(shares.subquery("shares"))
+    ).from_(table("counts"))
+    cumulated = exp.select("*", sql("SUM(share) OVER (ORDER BY code)").as_("cumulated")).from_(table("shares"))
     prefix = sql("COALESCE(SUM(cumulated) OVER (ORDER BY code ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)")
     whole = sql("SUM(cumulated) OVER ()")
-    return exp.select("*", prefix.as_("prefix"), whole.as_("whole")).from_(cumulated.subquery("c"))
+    query = exp.select("*", prefix.as_("prefix"), whole.as_("whole")).from_(table("cumulated_shares"))
+    return with_steps(query, counts=counts, shares=shares, cumulated_shares=cumulated)
 
 
 def level_of(wanted: Sensitive) -> exp.Expr:

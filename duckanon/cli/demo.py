@@ -27,9 +27,9 @@ def demo(into: Path | None, say: Callable[[str], None]) -> Result:
 
 
 def _demo(folder: Path, kept: bool, say: Callable[[str], None]) -> Result:
+    from duckanon import run
     from duckanon.cli.report import summary
     from duckanon.engine.opening import make_database, open_warehouse
-    from duckanon import run
 
     for name in (DATABASE, POLICY):
         if (folder / name).exists():

@@ -134,7 +134,7 @@ def not_listed(value: exp.Expr, listing: exp.Table, name: str = "level_0") -> ex
 
 
 def _matches() -> exp.Expr:
-    return exp.EQ(this=text_of(column("value", "d")), expression=column("level_0", "l"))
+    return exp.EQ(this=text_of(column("value", "data")), expression=column("level_0", "listed"))
 
 
 def mapping_query(domain: exp.Table, listing: Listing) -> exp.Query:
@@ -143,9 +143,9 @@ def mapping_query(domain: exp.Table, listing: Listing) -> exp.Query:
     for level in range(1, listing.height):
         size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"level_{level}"))
         sizes.append(size.as_(f"size_{level}"))
-        label = column(f"level_{level}", "l")
-        labels += [label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "l")]
+        label = column(f"level_{level}", "listed")
+        labels += [label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "listed")]
     sized = exp.select("*", *sizes).from_(listing.table)
-    source = exp.alias_(domain, "d", table=True)
-    query = exp.select("d.value", "d.n", *labels)
-    return query.from_(source).join(sized.subquery("l"), on=_matches(), join_type="inner")
+    source = exp.alias_(domain, "data", table=True)
+    query = exp.select("data.value", "data.n", *labels)
+    return query.from_(source).join(sized.subquery("listed"), on=_matches(), join_type="inner")

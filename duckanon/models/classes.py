@@ -10,7 +10,8 @@ from sqlglot import exp
 from duckanon.census.people import ROWS, CountingUnit
 from duckanon.models import ClassRule, k_rule
 from duckanon.models.closeness import with_crossings
-from duckanon.query.expressions import any_of, column, same, sql
+from duckanon.query.expressions import any_of, column, same, sql, table
+from duckanon.query.steps import with_steps
 
 
 @dataclass(frozen=True)
@@ -22,115 +23,167 @@ class SensitiveRules:
     key: str  # the column of `values` that the cells hold
     rules: tuple[ClassRule, ...]
 
+    @property
+    def figures(self) -> dict[str, ClassRule]:
+        """The rules by the column of a class that has their figure."""
+        return {f"{rule.constraint.name}_{self.index}_{at}": rule for at, rule in enumerate(self.rules)}
+
 
 def judged_classes(
     cells: exp.Expr, keys: list[str], k: int, judged: list[SensitiveRules], nulls: bool, unit: CountingUnit = ROWS
 ) -> exp.Select:
-    """A query of the classes of `cells` (keys, s0 …, n): keys, x rows, the figures f{j}_{r}, and whether each fails.
-    Where people are counted, the cells have what that takes, and the classes the number of people, too.
+    """A query of the classes of `cells` (keys, s0 …, n): keys, x rows, the figures of the rules, and whether each is
+    failing. Where people are counted, the cells have what that takes, and the classes the number of people, too.
 
-    `nulls`: the keys may be NULL. The parts stand as CTEs so that a reader can follow them.
+    `nulls`: the keys may be NULL.
     """
-    if not judged:
-        failing = k_rule(k).fails(column(unit.size)).as_("failing")
-        return exp.select("*", failing).from_("sizes").with_("sizes", as_=_sizes(cells, keys, unit))
-    first = f"c{judged[0].index}" if unit is ROWS else "sizes"
-    shown = dict.fromkeys([*keys, "x", unit.size])
-    query = exp.select(*(column(name, first) for name in shown)).from_(first)
-    if first == "sizes":
-        query = query.with_("sizes", as_=_sizes(cells, keys, unit))
-    # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
-    figures: list[exp.Expr] = []
-    verdicts = [k_rule(k).fails(column(unit.size, first))]
-    for part in judged:
-        query = _with_class_figures(query, cells, keys, part, nulls, unit)
-        for name in dict.fromkeys(_home(rule, part, unit) for rule in part.rules):
-            if name != first:
-                query = query.join(name, on=same(keys, first, name, nulls))
-        for position, rule in enumerate(part.rules):
-            figure = column(f"f{part.index}_{position}", _home(rule, part, unit))
-            figures.append(figure)
-            verdicts.append(rule.constraint.fails(figure))
-    return query.select(*figures, any_of(verdicts).as_("failing"))
+    steps = class_steps(cells, keys, k, judged, nulls, unit)
+    classes = steps.pop("classes")
+    return with_steps(classes, **steps)
 
 
-def _sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit) -> exp.Select:
+def class_steps(
+    cells: exp.Expr, keys: list[str], k: int, judged: list[SensitiveRules], nulls: bool, unit: CountingUnit = ROWS
+) -> dict[str, exp.Select]:
+    """The same in steps, the last of which is `classes`."""
+    columns = [_ColumnSteps(cells, keys, part, nulls, unit, numbered=len(judged) > 1) for part in judged]
+    steps = {} if judged and unit is ROWS else {"class_sizes": _class_sizes(cells, keys, unit)}
+    for part in columns:
+        steps |= part.steps()
+    return {**steps, "classes": _classes(keys, k, columns, nulls, unit)}
+
+
+def _class_sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit) -> exp.Select:
     columns, sizes = [column(key) for key in keys], {"x": ROWS.number, unit.size: unit.number}
     query = exp.select(*columns, *(sql(number).as_(name) for name, number in sizes.items())).from_(cells)
     return query.group_by(*columns) if columns else query
 
 
-def _home(rule: ClassRule, part: SensitiveRules, unit: CountingUnit) -> str:
-    """Where the figure of a rule is: who has a level is no sum over its values, where people are counted."""
-    return f"b{part.index}" if rule.of_levels and unit is not ROWS else f"c{part.index}"
-
-
-def _with_class_figures(
-    query: exp.Select, cells: exp.Expr, names: list[str], part: SensitiveRules, nulls: bool, unit: CountingUnit
-) -> exp.Select:
-    """Adds the CTEs y{j} (how many of a class have a value), v{j} (with all known of it) and c{j} (per class)."""
-    keys, value = [column(name) for name in names], column(f"s{part.index}")
-    counts = exp.select(*keys, value.as_("value"), sql(unit.number).as_("y"))
-    query = query.with_(f"y{part.index}", as_=counts.from_(cells).group_by(*keys, value))
-    rows = exp.select("y.*").from_(f"y{part.index} AS y")
-    if unit is not ROWS:
-        # A person may have several values, so the sum of the y is no number of people.
-        rows = rows.select(column(unit.size, "s")).join("sizes AS s", on=same(names, "y", "s", nulls))
-    if any(rule.describes_values for rule in part.rules):
-        described = exp.alias_(part.values.copy(), "d", table=True)
-        on = exp.EQ(this=column("value", "y"), expression=column(part.key, "d"))
-        known = ("code", "named", "level", "number", "share", "cumulated", "prefix", "values_", "whole")
-        rows = rows.select(*(column(name, "d") for name in known)).join(described, on=on, join_type="left")
-    query = query.with_(f"v{part.index}", as_=rows)
-    source = f"v{part.index}"
-    windows: dict[str, exp.Expr] = {}
-    for rule in part.rules:
-        windows.update(rule.windows(_over(keys)) if rule.windows else {})
-    if windows:
-        query = query.with_(
-            f"w{part.index}", as_=exp.select("*", *(e.as_(name) for name, e in windows.items())).from_(source)
-        )
-        source = f"w{part.index}"
-    if any(rule.crossing for rule in part.rules):
-        crossings = with_crossings(exp.to_table(source), part.values)
-        query = query.with_(f"i{part.index}", as_=crossings)
-        source = f"i{part.index}"
-    if unit is ROWS:
-        return _with_figures(query, names, part, f"c{part.index}", source, unit)
-    if any(not rule.of_levels for rule in part.rules):
-        query = _with_figures(query, names, part, f"c{part.index}", source, unit)
-    if any(rule.of_levels for rule in part.rules):
-        query = _with_levels(query, cells, names, part, nulls, unit)
-        query = _with_figures(query, names, part, f"b{part.index}", f"l{part.index}", unit)
+def _classes(keys: list[str], k: int, columns: list[_ColumnSteps], nulls: bool, unit: CountingUnit) -> exp.Select:
+    """Every class with its figures and the verdict. Where rows are counted, the figures of the first column know the
+    sizes."""
+    first = columns[0].class_figures if columns and unit is ROWS else "class_sizes"
+    shown = dict.fromkeys([*keys, "x", unit.size])
+    # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
+    figures: list[exp.Expr] = []
+    verdicts = [k_rule(k).fails(column(unit.size, first))]
+    for part in columns:
+        for name, rule in part.rules.figures.items():
+            figure = column(name, part.home(rule))
+            figures.append(figure)
+            verdicts.append(rule.constraint.fails(figure))
+    query = exp.select(*(column(name, first) for name in shown), *figures, any_of(verdicts).as_("failing"))
+    query = query.from_(table(first))
+    for home in dict.fromkeys(part.home(rule) for part in columns for rule in part.rules.rules):
+        if home != first:
+            query = query.join(table(home), on=same(keys, first, home, nulls))
     return query
 
 
-def _with_levels(
-    query: exp.Select, cells: exp.Expr, names: list[str], part: SensitiveRules, nulls: bool, unit: CountingUnit
-) -> exp.Select:
-    """Adds the CTE l{j}: how many of a class have a value of each level; no level stands for no value."""
-    described = exp.alias_(part.values.copy(), "d", table=True)
-    on = exp.EQ(this=column(f"s{part.index}"), expression=column(part.key, "d"))
-    keys = [column(name) for name in names]
-    levels = exp.select(*keys, column("level", "d"), sql(unit.number).as_("y"))
-    levels = levels.from_(cells).join(described, on=on, join_type="left").group_by(*keys, column("level", "d"))
-    rows = exp.select("y.*", column(unit.size, "s"), column("level", "y").as_("value")).from_(levels.subquery("y"))
-    return query.with_(f"l{part.index}", as_=rows.join("sizes AS s", on=same(names, "y", "s", nulls)))
+@dataclass(frozen=True)
+class _ColumnSteps:
+    """The steps from the cells to the classes with the figures of one sensitive column."""
+
+    cells: exp.Expr
+    names: list[str]  # of the keys
+    rules: SensitiveRules
+    nulls: bool
+    unit: CountingUnit
+    numbered: bool  # there are steps of other columns beside these
+
+    def step(self, word: str) -> str:
+        return f"{word}_{self.rules.index}" if self.numbered else word
+
+    @property
+    def class_figures(self) -> str:
+        return self.step("class_figures")
+
+    def home(self, rule: ClassRule) -> str:
+        """Where the figure of a rule is: who has a level is no sum over its values, where people are counted."""
+        return self.step("level_figures") if rule.of_levels and self.unit is not ROWS else self.class_figures
+
+    @property
+    def keys(self) -> list[exp.Column]:
+        return [column(name) for name in self.names]
+
+    def steps(self) -> dict[str, exp.Select]:
+        homes = {self.home(rule) for rule in self.rules.rules}
+        steps: dict[str, exp.Select] = {}
+        if self.unit is ROWS or self.class_figures in homes:
+            steps |= self._of_values()
+            *_, last = steps
+            steps[self.class_figures] = self._figures(self.class_figures, last)
+        if (home := self.step("level_figures")) in homes:
+            counts = self.step("level_counts")
+            steps |= {counts: self._level_counts(), home: self._figures(home, counts)}
+        return steps
+
+    def _of_values(self) -> dict[str, exp.Select]:
+        """How many of a class have a value; then, as far as the rules ask for it: all that is known of the value, how
+        it stands among those of its class, and where the source's distribution passes that of the class."""
+        counts, described = self.step("value_counts"), self.step("described_values")
+        steps, last = {counts: self._value_counts()}, counts
+        if self.unit is not ROWS or any(rule.describes_values for rule in self.rules.rules):
+            steps[described], last = self._described_values(counts), described
+        windows: dict[str, exp.Expr] = {}
+        for rule in self.rules.rules:
+            windows.update(rule.windows(_over(self.keys)) if rule.windows else {})
+        if windows:
+            compared = exp.select("*", *(window.as_(name) for name, window in windows.items())).from_(table(last))
+            last = self.step("compared_values")
+            steps[last] = compared
+        if any(rule.crossing for rule in self.rules.rules):
+            steps[self.step("crossed_values")] = with_crossings(table(last), self.rules.values)
+        return steps
+
+    def _value_counts(self) -> exp.Select:
+        value = column(f"s{self.rules.index}")
+        counts = exp.select(*self.keys, value.as_("value"), sql(self.unit.number).as_("y"))
+        return counts.from_(self.cells).group_by(*self.keys, value)
+
+    def _described_values(self, counts: str) -> exp.Select:
+        rows = exp.select(_all_of(counts)).from_(table(counts))
+        if self.unit is not ROWS:
+            # A person may have several values, so the sum of the y is no number of people.
+            rows = self._with_size(rows, counts)
+        if any(rule.describes_values for rule in self.rules.rules):
+            on = exp.EQ(this=column("value", counts), expression=column(self.rules.key, "known"))
+            rows = rows.select(*(column(name, "known") for name in _KNOWN))
+            rows = rows.join(self._known(), on=on, join_type="left")
+        return rows
+
+    def _with_size(self, rows: exp.Select, of: str) -> exp.Select:
+        on = same(self.names, of, "class_sizes", self.nulls)
+        return rows.select(column(self.unit.size, "class_sizes")).join(table("class_sizes"), on=on)
+
+    def _known(self) -> exp.Expr:
+        return exp.alias_(self.rules.values.copy(), "known", table=True)
+
+    def _level_counts(self) -> exp.Select:
+        """How many of a class have a value of each level; no level stands for no value."""
+        on = exp.EQ(this=column(f"s{self.rules.index}"), expression=column(self.rules.key, "known"))
+        level = column("level", "known")
+        levels = exp.select(*self.keys, level, sql(self.unit.number).as_("y")).from_(self.cells)
+        levels = levels.join(self._known(), on=on, join_type="left").group_by(*self.keys, level)
+        rows = exp.select(_all_of("levels"), column("level", "levels").as_("value")).from_(levels.subquery("levels"))
+        return self._with_size(rows, "levels")
+
+    def _figures(self, home: str, source: str) -> exp.Select:
+        """The classes with the figures that are at home there."""
+        figures = [
+            _figure(rule, self.unit).as_(name) for name, rule in self.rules.figures.items() if self.home(rule) == home
+        ]
+        rows_of_class = [sql("SUM(y)").as_("x")] if self.unit is ROWS else []
+        classes = exp.select(*self.keys, *rows_of_class, *figures).from_(table(source))
+        return classes.group_by(*self.keys) if self.names else classes
 
 
-def _with_figures(
-    query: exp.Select, names: list[str], part: SensitiveRules, home: str, source: str, unit: CountingUnit
-) -> exp.Select:
-    """Adds the CTE of the classes with the figures that are at home there."""
-    figures = [
-        _figure(rule, unit).as_(f"f{part.index}_{position}")
-        for position, rule in enumerate(part.rules)
-        if _home(rule, part, unit) == home
-    ]
-    keys = [column(name) for name in names]
-    rows_of_class = [sql("SUM(y)").as_("x")] if unit is ROWS else []
-    classes = exp.select(*keys, *rows_of_class, *figures).from_(source)
-    return query.with_(home, as_=classes.group_by(*keys) if keys else classes)
+# What is asked of a value beside its count.
+_KNOWN = ("code", "named", "level", "number", "share", "cumulated", "prefix", "values_", "whole")
+
+
+def _all_of(step: str) -> exp.Expr:
+    return exp.column(exp.Star(), table=step, quoted=True)
 
 
 def _figure(rule: ClassRule, unit: CountingUnit) -> exp.Expr:

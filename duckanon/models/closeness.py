@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from duckanon.models import ClassRule, Constraint
 from duckanon.policy import Sensitive
-from duckanon.query.expressions import sql
+from duckanon.query.expressions import sql, table
+from duckanon.query.steps import with_steps
 
 
 def closeness_rules(wanted: Sensitive, numeric: bool) -> Iterator[ClassRule]:
@@ -56,24 +57,23 @@ def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
     ).from_(rows)
     # How many values the source's distribution passes below each p: counted in one order of both, which stays fast
     # however many there are of either.
-    asked = exp.select("p", sql("p").as_("at"), sql("0").as_("passed")).distinct().from_("gaps")
-    passed = exp.select(sql("CAST(NULL AS DOUBLE)"), "cumulated", sql("1")).from_(
-        exp.alias_(values.copy(), "d", table=True)
-    )
-    marks = exp.union(asked, passed, distinct=False).subquery("marks")
-    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at, passed)").as_("crossed")).from_(marks)
+    asked = exp.select("p", sql("p").as_("at"), sql("0").as_("passed")).distinct().from_(table("gaps"))
+    known = exp.alias_(values.copy(), "known", table=True)
+    passed = exp.select(sql("CAST(NULL AS DOUBLE)"), "cumulated", sql("1")).from_(known)
+    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at, passed)").as_("crossed")).from_(table("marks"))
     crossed = (
-        exp.select("r.*", "b.crossed", sql("d.prefix + d.cumulated").as_("crossed_prefix"))
-        .from_("gaps AS r")
-        .join(below.subquery("b"), on=sql("r.p = b.p"), join_type="left")
-        .join(exp.alias_(values.copy(), "d", table=True), on=sql("d.code = b.crossed"), join_type="left")
-        .with_("gaps", as_=gaps)
+        exp.select("gaps.*", "below.crossed", sql("known.prefix + known.cumulated").as_("crossed_prefix"))
+        .from_(table("gaps"))
+        .join(table("below"), on=sql("gaps.p = below.p"), join_type="left")
+        .join(known.copy(), on=sql("known.code = below.crossed"), join_type="left")
     )
-    return exp.select(
+    query = exp.select(
         "*",
         sql("LEAST(GREATEST(COALESCE(crossed, 0) + 1, code), b)").as_("i"),
         sql("LEAST(GREATEST(COALESCE(crossed_prefix, 0), prefix), s_b)").as_("s_i"),
-    ).from_(crossed.subquery("crossed_rows"))
+    ).from_(table("crossed_gaps"))
+    marks = exp.union(asked, passed, distinct=False)
+    return with_steps(query, gaps=gaps, marks=marks, below=below, crossed_gaps=crossed)
 
 
 _ORDERED = """COALESCE(SUM(CASE WHEN value IS NOT NULL THEN

@@ -1,8 +1,8 @@
-"""What the metrics are request of, and the steps that they share."""
+"""Named steps: a query as a WITH whose steps a reader can follow; and those that the metrics share."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -22,7 +22,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class MetricRequest:
-    """What the metrics are request of: a table, its quasi-identifiers and the thresholds."""
+    """What the metrics are asked of: a table, its quasi-identifiers and the thresholds."""
 
     source: list[str]
     qi: Sequence[str]
@@ -41,10 +41,17 @@ class MetricRequest:
         return "renamed_" if self.source[-1].lower() == "renamed" else "renamed"
 
 
-def with_steps(final: exp.Select, **steps: exp.Query) -> exp.Select:
-    """WITH name AS (…), … in the order given, then the final question."""
+def with_steps(final: exp.Select, materialized: Collection[str] = (), /, **steps: exp.Query) -> exp.Select:
+    """WITH name AS (…), … in the order given, then the final question. The steps become parts of it.
+
+    A step is named by words of ours, and a number where there are several of its kind. The relations of a user that a
+    step reads are qualified, or read by the first step, so that no step hides them.
+    """
+    final = final.copy()
     for name, step in steps.items():
-        final = final.with_(exp.to_identifier(name, quoted=True), as_=step)
+        kept = True if name in materialized else None  # False would be NOT MATERIALIZED
+        # With a copy all steps so far would be copied, too: one may have hundreds of figures.
+        final.with_(exp.to_identifier(name, quoted=True), as_=step, materialized=kept, copy=False)
     return final
 
 

@@ -12,7 +12,7 @@ from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.query.expressions import column, sql
 from duckanon.recoding.node import NodeClasses
-from duckanon.recoding.rows import Labels, released_rows
+from duckanon.recoding.rows import Cells, Labels, released_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
 from duckanon.search.measure import Measurement, Measurer
@@ -51,20 +51,21 @@ class FullDomain:
     @cached_property
     def good(self) -> exp.Table:
         """The classes that are released: their keys and sizes."""
-        return self.at.census.scratch.table("good", self.at.holding(), "the classes that hold")
+        return self.at.census.scratch.table("holding_classes", self.at.holding(), "the classes that hold")
 
     @cached_property
     def shown(self) -> Census:
-        return self.at.shown_by(self._good())
+        return self.at.shown_by(self._classes())
 
-    def _good(self) -> exp.Select:
-        return exp.select().from_(exp.alias_(self.good, "g", table=True))
+    def _classes(self) -> exp.Select:
+        return exp.select().from_(exp.alias_(self.good, "classes", table=True))
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        columns = [column(name, "c") for name in (*self.at.keys, *self.at.census.others)]
-        cells = self.at.with_cells(self._good().select(*columns, sql("SUM(c.n)").as_("n")))
+        names = [*self.at.keys, *self.at.census.others]
+        columns = [column(name, "cells") for name in names]
+        cells = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
         cells = cells.group_by(*columns) if columns else cells
-        return released_rows(self.shown, cells, self.at.labels(), source, labels)
+        return released_rows(self.shown, Cells(cells, (*names, "n")), self.at.labels(), source, labels)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         census, node = self.at.census, self.at.node

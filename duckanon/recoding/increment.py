@@ -13,9 +13,10 @@ from duckanon.census.source import BoundSource
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, same, sql, text_of
+from duckanon.query.steps import with_steps
 from duckanon.recoding import Found
 from duckanon.recoding.node import NodeClasses
-from duckanon.recoding.rows import Labels, labelled_cells, repeated_rows
+from duckanon.recoding.rows import Cells, Labels, label_steps, repeated_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.search import Step
 from duckanon.search.batch import BatchMeasurer
@@ -103,7 +104,7 @@ class Increment:
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
         names = [column(f"r{position}") for position in range(len(source.released))]
         cells = exp.select(*names, "n").from_(self.additions.cells).where(sql("n > 0"))
-        return repeated_rows(cells.order_by(*(name.copy() for name in names)), source)
+        return repeated_rows({"labelled_cells": cells.order_by(*(name.copy() for name in names))}, source)
 
     def utility(self) -> dict[str, Any]:
         return utility_of(self.at.measurer.policy, self.at.census, self.measured, self.good).as_json()
@@ -114,7 +115,7 @@ def _increment(additions: Additions, measured: Measurement) -> Increment:
     keys = [column(key) for key in additions.at.keys]
     classes = exp.select(*keys, sql("CAST(SUM(n) AS DOUBLE)").as_("x")).from_(additions.cells).where("n > 0")
     classes = classes.group_by(*keys) if keys else classes
-    good = scratch.table("good", classes, "the classes that are released")
+    good = scratch.table("holding_classes", classes, "the classes that are released")
     sizes = exp.select("COUNT(*)", sql("COALESCE(SUM(x), 0)"), sql("COALESCE(SUM(x * x), 0)")).from_(good)
     ((count, rows, squares),) = scratch.workbench.fetch(sizes)
     released = replace(
@@ -168,35 +169,38 @@ def _shown_before(at: NodeClasses, source: BoundSource, before: exp.Table) -> Ce
             query = exp.select(stars).from_(before).where(sql("REPLACE(:t, '*', '') = ''", t=text))
             ((longest[h.index],),) = at.census.workbench.fetch(query)
     if None in longest.values():  # of no rows; then what holds is the whole release
-        return at.shown_by(exp.select().from_(at.holding().subquery("g")))
+        return at.shown_by(exp.select().from_(at.holding().subquery("classes")))
     return at.census.with_lengths(longest)
 
 
 def _now(at: NodeClasses, shown: Census, source: BoundSource) -> exp.Select:
     """Every cell of the source at the node as shown (r0 …), its keys, its rows n, and whether its class holds."""
     census, keys = at.census, at.keys
-    columns = [column(name, "c") for name in (*keys, *census.others)]
-    holds = sql("MAX(CASE WHEN g.x IS NULL THEN 0 ELSE 1 END)").as_("holds")
-    cells = exp.select(*columns, holds, sql("CAST(SUM(c.n) AS BIGINT)").as_("n"))
-    cells = cells.from_(exp.alias_(census.table, "c", table=True))
-    cells = cells.join(at.holding().subquery("g"), on=same(keys, "c", "g", nulls=False), join_type="left")
+    names = [*keys, *census.others]
+    columns = [column(name, "cells") for name in names]
+    holds = sql("MAX(CASE WHEN holding.x IS NULL THEN 0 ELSE 1 END)").as_("holds")
+    cells = exp.select(*columns, holds, sql("CAST(SUM(cells.n) AS BIGINT)").as_("n"))
+    cells = cells.from_(exp.alias_(census.table, "cells", table=True))
+    on = same(keys, "cells", "holding", nulls=False)
+    cells = cells.join(at.holding().subquery("holding"), on=on, join_type="left")
     cells = cells.group_by(*columns) if columns else cells
-    labelled = labelled_cells(shown, cells, at.labels(), source)
-    return labelled.select(*(column(key, "c") for key in keys), column("holds", "c"))
+    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source)
+    labelled = steps.pop("labelled_cells")
+    return with_steps(labelled.select(*(column(name, "released_cells") for name in (*keys, "holds"))), **steps)
 
 
 def _joined(at: NodeClasses, shown: Census, source: BoundSource, before: exp.Table) -> exp.Select:
     """These cells with those of the last release."""
     positions = range(len(source.released))
     texts = [
-        exp.NullSafeEQ(this=text_of(column(f"r{position}", "c")), expression=column(f"t{position}", "b"))
+        exp.NullSafeEQ(this=text_of(column(f"r{position}", "now")), expression=column(f"t{position}", "before"))
         for position in positions
     ]
     joined = (
-        exp.select("c.*", sql("COALESCE(b.n, 0)").as_("was"))
-        .from_(_now(at, shown, source).subquery("c"))
-        .join(exp.alias_(before, "b", table=True), on=exp.and_(*texts), join_type="left")
+        exp.select("now.*", sql("COALESCE(before.n, 0)").as_("was"))
+        .from_(_now(at, shown, source).subquery("now"))
+        .join(exp.alias_(before, "before", table=True), on=exp.and_(*texts), join_type="left")
     )
     will = sql("CASE WHEN holds = 1 THEN n ELSE was END").as_("n")
     names = [*(f"r{position}" for position in positions), *at.keys, "holds", "was"]
-    return exp.select(*map(column, names), column("n").as_("is_"), will).from_(joined.subquery("j"))
+    return exp.select(*map(column, names), column("n").as_("is_"), will).from_(joined.subquery("joined"))

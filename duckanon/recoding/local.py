@@ -12,9 +12,10 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
-from duckanon.models.classes import judged_classes
-from duckanon.query.expressions import case_of, column, literal, same, sql
-from duckanon.recoding.rows import Labels, Shown, released_rows
+from duckanon.models.classes import class_steps
+from duckanon.query.expressions import case_of, column, literal, same, sql, table
+from duckanon.query.steps import select, with_steps
+from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import Lost, lost_utility
 from duckanon.recoding.view import Keeper, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
@@ -33,7 +34,7 @@ class LocalRecoding:
             for h in self.census.hierarchies
         }
         self.placed = scratch.table("placed", self._placed(), "the cells where they are released")
-        figures = exp.select("COUNT(*)", *map(sql, _FIGURES)).from_(self._classes().subquery("classes"))
+        figures = with_steps(select(**_FIGURES).from_(table("classes")), **self._class_steps())
         ((self.classes, rows, squares),) = self.census.workbench.fetch(figures, "the classes that are released")
         self.rows, self.squares = int(rows), int(squares)
         self.new_rows: int | None = None
@@ -46,39 +47,40 @@ class LocalRecoding:
     def keys(self) -> list[str]:
         return [f"g{h.index}" for h in self.census.hierarchies]
 
-    def _classes(self) -> exp.Select:
-        return judged_classes(self.placed, self.keys, self.policy.k, self.measurer.judged, nulls=False)
+    def _class_steps(self) -> dict[str, exp.Select]:
+        return class_steps(self.placed, self.keys, self.policy.k, self.measurer.judged, nulls=False)
 
     def _placed_cells(self, census: Census) -> exp.Select:
-        """The cells `c` of the census that are placed, `p`: their codes of the raw values."""
+        """The `cells` of the census that are `placed`: their codes of the raw values."""
         names = self.placement.keys
         codes = [name for name in names if name.startswith("q")]
         # A sensitive value may be NULL, a code never is.
         match = exp.and_(
-            same(codes, "c", "p", nulls=False), same([n for n in names if n not in codes], "c", "p", nulls=True)
+            same(codes, "cells", "placed", nulls=False),
+            same([name for name in names if name not in codes], "cells", "placed", nulls=True),
         )
-        query = exp.select(*(column(h.code(0), "c") for h in census.hierarchies))
-        query = query.from_(exp.alias_(census.table, "c", table=True))
-        return query.join(exp.alias_(self.placement.table, "p", table=True), on=match)
+        query = exp.select(*(column(h.code(0), "cells") for h in census.hierarchies))
+        query = query.from_(exp.alias_(census.table, "cells", table=True))
+        return query.join(exp.alias_(self.placement.table, "placed", table=True), on=match)
 
     def _placed(self) -> exp.Select:
         query = self._placed_cells(self.census)
-        query = query.select(*(column(name, "c") for name in ("n", *self.census.others)))
+        query = query.select(*(column(name, "cells") for name in ("n", *self.census.others)))
         for hierarchy in self.census.hierarchies:
             query = self._with_label(query, hierarchy)
         return query
 
     def _with_label(self, query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
-        level, alias = column(f"l{hierarchy.index}", "p"), f"m{hierarchy.index}"
-        codes = {at: column(hierarchy.code(at), "c") for at in range(hierarchy.height)}
+        level, alias = column(f"l{hierarchy.index}", "placed"), f"shown_{hierarchy.index}"
+        codes = {at: column(hierarchy.code(at), "cells") for at in range(hierarchy.height)}
         code = case_of(level, codes, literal(0))
         on = exp.and_(
             exp.EQ(this=level.copy(), expression=column("level", alias)),
             exp.EQ(this=code, expression=column("code", alias)),
         )
         label = sql("COALESCE(:id, 0)", id=column("id", alias)).as_(f"g{hierarchy.index}")
-        table = exp.alias_(self.listed[hierarchy.index], alias, table=True)
-        return query.select(level.as_(f"l{hierarchy.index}"), label).join(table, on=on, join_type="left")
+        shown = exp.alias_(self.listed[hierarchy.index], alias, table=True)
+        return query.select(level.as_(f"l{hierarchy.index}"), label).join(shown, on=on, join_type="left")
 
     def classes_by_levels(self) -> list[dict[str, Any]]:
         """The combinations of levels in use, those with the most rows first."""
@@ -99,23 +101,24 @@ class LocalRecoding:
         return {}
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        names = [column(name) for name in (*self.keys, *self.census.others)]
-        cells = exp.select(*names, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*names)
+        names = [*self.keys, *self.census.others]
+        columns = [column(name) for name in names]
+        cells = exp.select(*columns, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*columns)
         shown = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
-        return released_rows(self.census, cells, shown, source, labels)
+        return released_rows(self.census, Cells(cells, (*names, "n")), shown, source, labels)
 
     def _labels(self, hierarchy: Hierarchy) -> exp.Select:
         return exp.select(column("id").as_("code"), "label").distinct().from_(self.listed[hierarchy.index])
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         """A row is shown as its tuple was placed; one whose tuple was not there, or not released, is not shown."""
-        table = keep("placement", self._placed_values())
-        query = exp.select(*(column(f"g{h.index}", "p") for h in self.census.hierarchies))
-        query = query.from_("source AS s").select(*shown_as_they_are(self.census), sql("1").as_("n"))
+        kept = keep("placement", self._placed_values())
+        query = exp.select(*(column(f"g{h.index}", "placed") for h in self.census.hierarchies))
+        query = query.from_(table("source")).select(*shown_as_they_are(self.census), sql("1").as_("n"))
         parted = [f"s{values.index}" for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
         names = [*(f"q{h.index}" for h in self.census.hierarchies), *parted]
-        placed = read_kept(table, [*names, *self.keys])
-        generalized = query.join(placed.subquery("p"), on=same(names, "s", "p", nulls=True))
+        placed = read_kept(kept, [*names, *self.keys])
+        generalized = query.join(placed.subquery("placed"), on=same(names, "source", "placed", nulls=True))
         return guarded_view(self.policy, self.census, generalized, self.keys, source, rows)
 
     def _placed_values(self) -> exp.Select:
@@ -123,23 +126,23 @@ class LocalRecoding:
         names = [name for name in self.placement.keys if name.startswith("s")]
         codes = [h.code(0) for h in self.census.hierarchies]
         distinct = exp.select(*map(column, (*codes, *self.keys, *names))).distinct().from_(self.placed)
-        query = exp.select().from_(distinct.subquery("c"))
+        query = exp.select().from_(distinct.subquery("cells"))
         for h in self.census.hierarchies:
-            raw, shown = f"m{h.index}", f"t{h.index}"
+            raw, shown = f"map_{h.index}", f"labels_{h.index}"
             query = query.join(
                 exp.alias_(h.mapping, raw, table=True),
-                on=exp.EQ(this=column(h.code(0), "c"), expression=column("code_0", raw)),
+                on=exp.EQ(this=column(h.code(0), "cells"), expression=column("code_0", raw)),
                 join_type="left",
             ).join(
                 self._labels(h).subquery(shown),
-                on=exp.EQ(this=column(f"g{h.index}", "c"), expression=column("code", shown)),
+                on=exp.EQ(this=column(f"g{h.index}", "cells"), expression=column("code", shown)),
                 join_type="left",
             )
             query = query.select(column("value", raw).as_(f"q{h.index}"), column("label", shown).as_(f"g{h.index}"))
         for values in self.census.sensitive:
-            name, alias = f"s{values.index}", f"w{values.index}"
+            name, alias = f"s{values.index}", f"values_{values.index}"
             if name in names:
-                on = exp.EQ(this=column(name, "c"), expression=column("code", alias))
+                on = exp.EQ(this=column(name, "cells"), expression=column("code", alias))
                 query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
                 query = query.select(column("value", alias).as_(name))
         return query
@@ -174,4 +177,4 @@ class LocalRecoding:
         return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))
 
 
-_FIGURES = ("COALESCE(SUM(x), 0)", "COALESCE(SUM(x * x), 0)")
+_FIGURES = {"classes": "COUNT(*)", "rows": "COALESCE(SUM(x), 0)", "squares": "COALESCE(SUM(x * x), 0)"}

@@ -8,7 +8,8 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.hierarchy import Hierarchy, named_levels
-from duckanon.query.expressions import column, same, sql
+from duckanon.query.expressions import column, same, sql, table
+from duckanon.query.steps import with_steps
 from duckanon.recoding.rows import Shown
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -47,19 +48,19 @@ class NodeClasses:
 
     def holding(self) -> exp.Select:
         """The classes that do not fail: their keys and sizes."""
-        classes = self.measurer.classes(self.node).subquery("classes")
         names = [column(name) for name in (*self.keys, "x")]
-        return exp.select(*names).from_(classes).where(sql("NOT failing"))
+        query = exp.select(*names).from_(table("classes")).where(sql("NOT failing"))
+        return with_steps(query, **self.measurer.class_steps(self.node))
 
     def with_cells(self, classes: exp.Select) -> exp.Select:
-        """The cells `c` of the census that are in the classes `g`."""
-        on = same(self.keys, "c", "g", nulls=False)
-        return classes.join(exp.alias_(self.census.table, "c", table=True), on=on)
+        """The `cells` of the census that are in the `classes`."""
+        on = same(self.keys, "cells", "classes", nulls=False)
+        return classes.join(exp.alias_(self.census.table, "cells", table=True), on=on)
 
     def shown_by(self, classes: exp.Select) -> Census:
-        """The census as a release of the classes `g` shows it."""
+        """The census as a release of the `classes` shows it."""
         at_top = [h for h, level in zip(self.census.hierarchies, self.node, strict=True) if level == h.height]
-        raw = classes.select(*(column(h.code(0), "c") for h in at_top))
+        raw = classes.select(*(column(h.code(0), "cells") for h in at_top))
         return self.census.as_released(self.with_cells(raw), at_top)
 
 

@@ -17,11 +17,12 @@ from duckanon.census.source import COLLATED, BoundSource
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import shown_as_top
-from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.levels import levelled_rules
 from duckanon.models.registry import class_rules
 from duckanon.policy import Policy
-from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, text_of
+from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table, text_of
+from duckanon.query.steps import with_steps
 from duckanon.search.lattice import Node
 
 # Keeps a small table that the view needs (thing, its rows) and says how to name it.
@@ -31,7 +32,7 @@ Keeper = Callable[[str, exp.Query], exp.Table]
 def guarded_view(
     policy: Policy, census: Census, generalized: exp.Select, keys: list[str], source: BoundSource, rows: exp.Table
 ) -> exp.Select:
-    """`generalized`, a query of the CTE `source` (g0 … labels, s0 …, k0 …, n), with the class-level constraints of the
+    """`generalized`, a query of the step `source` (g0 … labels, s0 …, k0 …, n), with the class-level constraints of the
     policy inside. `keys` are the labels that tell classes apart, `rows` the source itself.
 
     Rows whose value the hierarchy does not know are not shown, nor are classes with a sensitive value that needs a
@@ -39,24 +40,29 @@ def guarded_view(
     part of the guard.
     """
     judged = [
-        SensitiveRules(values.index, exp.to_table(f"d{values.index}"), "value", rules)
+        SensitiveRules(values.index, table(f"source_values_{values.index}"), "value", rules)
         for values in census.sensitive
         if (rules := (*class_rules(values.wanted, values.numeric), *levelled_rules(values.wanted)))
     ]
-    classes = judged_classes(
-        exp.to_table("generalized"), keys, policy.k, judged, nulls=True, unit=counting_unit(policy)
-    )
+    described = {
+        f"source_values_{part.index}": _described(census.sensitive[part.index], policy)
+        for part in judged
+        if any(rule.describes_values for rule in part.rules)
+    }
     # The source is read once: the rows that are shown are the ones that were judged, also where its query draws lots.
-    view = exp.select("*").from_("shown").order_by(*(column(name) for name in source.released))
-    view = view.with_("source", as_=read_source(source, rows), materialized=True)
-    view = view.with_("generalized", as_=generalized)
-    for part in judged:
-        view = view.with_(f"d{part.index}", as_=_described(census.sensitive[part.index], policy))
-    return view.with_("shown", as_=_shown(census, classes, keys, source), materialized=True)
+    return with_steps(
+        exp.select("*").from_(table("shown")).order_by(*(column(name) for name in source.released)),
+        ("source", "shown"),
+        source=read_source(source, rows),
+        generalized=generalized,
+        **described,
+        **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=counting_unit(policy)),
+        shown=_shown(census, keys, source),
+    )
 
 
-def _shown(census: Census, classes: exp.Select, keys: list[str], source: BoundSource) -> exp.Select:
-    """The rows of the classes that hold.
+def _shown(census: Census, keys: list[str], source: BoundSource) -> exp.Select:
+    """The rows of the `classes` that hold.
 
     A filter must not be moved below an OFFSET, be it of no row; below a materialized step alone DuckDB does move it.
     In a session whose collation takes different texts for equal, no class can be told, and nothing is shown.
@@ -64,13 +70,15 @@ def _shown(census: Census, classes: exp.Select, keys: list[str], source: BoundSo
     outputs = {h.column.name: f"g{h.index}" for h in census.hierarchies}
     outputs |= {values.column.name: f"s{values.index}" for values in census.sensitive}
     outputs |= {kept.name: f"k{position}" for position, kept in enumerate(census.keep)}
-    released = [_without_statistics(column(outputs[name], "g")).as_(name, quoted=True) for name in source.released]
+    released = [
+        _without_statistics(column(outputs[name], "generalized")).as_(name, quoted=True) for name in source.released
+    ]
     collated = any_of(sql(probe, text=literal("")) for probe in COLLATED)
     return (
         exp.select(*released)
-        .from_("generalized AS g")
-        .join(classes.subquery("c"), on=same(keys, "g", "c", nulls=True))
-        .where(sql("NOT c.failing"), exp.not_(exp.paren(collated)))
+        .from_(table("generalized"))
+        .join(table("classes"), on=same(keys, "generalized", "classes", nulls=True))
+        .where(sql("NOT classes.failing"), exp.not_(exp.paren(collated)))
         .offset(0)
     )
 
@@ -79,7 +87,7 @@ def _described(values: ValueTable, policy: Policy) -> exp.Query:
     """All that the models ask about the values of a sensitive column, as the source has them now."""
     value = column(f"s{values.index}")
     number = "COUNT(*)" if counting_unit(policy) is ROWS else "COUNT(DISTINCT e)"
-    counts = exp.select(value.as_("value"), sql(number).as_("rows")).from_("source")
+    counts = exp.select(value.as_("value"), sql(number).as_("rows")).from_(table("source"))
     counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
     return describe_values(values.wanted, counts, values.numeric)
 
@@ -91,7 +99,7 @@ def _without_statistics(value: exp.Expr) -> exp.Expr:
 
 
 def read_source(source: BoundSource, rows: exp.Table) -> exp.Select:
-    """q0 …, s0 …, k0 … and, where people are counted, e of every row: the CTE `source`."""
+    """q0 …, s0 …, k0 … and, where people are counted, e of every row: the step `source`."""
     return _read(released_columns(source), rows)
 
 
@@ -105,11 +113,11 @@ def read_kept(kept: exp.Table, names: Iterable[str]) -> exp.Select:
 
 
 def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: Keeper) -> exp.Select:
-    """Every row of the CTE `source` at the levels of one node."""
-    query = exp.select().from_("source AS s")
+    """Every row of the step `source` at the levels of one node."""
+    query = exp.select().from_(table("source"))
     computed = []
     for hierarchy, level in zip(census.hierarchies, node, strict=True):
-        raw = column(f"q{hierarchy.index}", "s")
+        raw = column(f"q{hierarchy.index}", "source")
         query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
         if hierarchy.kind is not None and 0 < level < hierarchy.height:
@@ -117,7 +125,7 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
             computed.append(hierarchy.index)
     if source.entity:
         # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
-        query = query.where(sql("s.e IS NOT NULL")).select("s.e", sql("0").as_("p"))
+        query = query.where(sql("source.e IS NOT NULL")).select(column("e", "source"), sql("0").as_("p"))
     query = query.select(*shown_as_they_are(census), sql("1").as_("n"))
     if not computed:
         return query
@@ -127,9 +135,10 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
 
 
 def shown_as_they_are(census: Census) -> list[exp.Expr]:
-    """s0 … and k0 …, of a row `s` of the source; but for pseudonyms, which are made of no row of the source itself."""
-    values = [column(f"s{v.index}", "s") for v in census.sensitive]
-    return [*values, *(column(f"k{at}", "s") for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym))]
+    """s0 … and k0 …, of a row of the `source`; but for pseudonyms, which are made of no row of the source itself."""
+    shown = [f"s{values.index}" for values in census.sensitive]
+    shown += [f"k{at}" for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym)]
+    return [column(name, "source") for name in shown]
 
 
 def _labelled(
@@ -187,8 +196,8 @@ def _with_listing(
     """The rows with the value of the listing, NULL where it has none, and with its label."""
     assert hierarchy.listing is not None
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
-    table = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
-    alias = f"m{hierarchy.index}"
+    kept = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
+    alias = f"labels_{hierarchy.index}"
     on = exp.EQ(this=text_of(raw), expression=column("value", alias))
-    query = query.join(read_kept(table, ("value", "label")).subquery(alias), on=on, join_type="left")
+    query = query.join(read_kept(kept, ("value", "label")).subquery(alias), on=on, join_type="left")
     return query, column("value", alias), column("label", alias)

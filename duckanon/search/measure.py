@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from duckanon.census.people import ROWS, counting_unit, gathered
 from duckanon.models import Finding, k_rule
-from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.registry import class_rules, table_rules
-from duckanon.query.expressions import column, same, sql
+from duckanon.query.expressions import column, same, sql, table
+from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
@@ -77,27 +78,24 @@ class Measurer:
             query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
         return census.scratch.table("cells", query, "the census, without what no constraint asks for")
 
-    def classes(self, node: Node) -> exp.Select:
+    def class_steps(self, node: Node) -> dict[str, exp.Select]:
+        """The steps to the classes of a node, the last of which is `classes`."""
         keys = self.census.keys(node)
-        return judged_classes(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
+        return class_steps(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
 
     def measure(self, node: Node, wholly: bool = False) -> Measurement:
         """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
-        figures = [(f"f{part.index}_{i}", r.constraint) for part in self.judged for i, r in enumerate(part.rules)]
-        query = exp.select(
-            "COUNT(*)",
-            *map(sql, _TOTALS),
-            sql(f"MIN({self.unit.size})"),
-            *(sql(f"{constraint.worst}({name})") for name, constraint in figures),
-        ).from_(self.classes(node).subquery("classes"))
+        figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
+        worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
+        query = select(**_TOTALS, smallest=f"MIN({self.unit.size})", **worst_of).from_(table("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.workbench.fetch(
-            query, f"check: node {node}"
+            with_steps(query, **self.class_steps(node)), f"check: the classes of node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
         within = wholly or failing_rows <= self.problem.budget
-        table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
+        of_table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
         return Measurement(
-            node, count, int(rows), failing_classes, int(failing_rows), int(squares), tuple(findings), table
+            node, count, int(rows), failing_classes, int(failing_rows), int(squares), tuple(findings), of_table
         )
 
     def _table_findings(self, node: Node) -> list[Finding]:
@@ -118,26 +116,33 @@ class Measurer:
         columns = [column(key) for key in keys]
         counts = exp.select(*columns, value.as_("value"), sql(self.unit.number).as_("y"))
         counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
-        size = column(self.unit.size, "g")
-        alp = sql("SUM(y.y * y.y / :size) / SUM(y.y)", size=size)
-        leak = exp.select("y.value", alp.as_("alp"), sql("MAX(y.y / :size)", size=size).as_("lp"))
-        leak = leak.from_(counts.subquery("y")).join(
-            exp.alias_(exp.to_table("good"), "g", table=True), on=same(keys, "y", "g", nulls=False)
-        )
-        described = exp.alias_(self.census.sensitive[index].table, "d", table=True)
+        size = column(self.unit.size, "holding_classes")
+        leaks = select(column("value"), alp=sql(_ALP, size=size), highest_lp=sql("MAX(y / :size)", size=size))
+        on = same(keys, "present_values", "holding_classes", nulls=False)
+        leaks = leaks.from_(table("present_values")).join(table("holding_classes"), on=on).group_by(column("value"))
+        described = exp.alias_(self.census.sensitive[index].table, "known", table=True)
         query = (
-            exp.select("d.named", sql("MAX(l.alp)"), sql("MAX(l.lp - l.alp)"))
-            .from_(leak.group_by("y.value").subquery("l"))
-            .join(described, on=exp.EQ(this=column("value", "l"), expression=column("code", "d")))
-            .group_by("d.named")
+            select(column("named", "known"), alp="MAX(leaks.alp)", dif="MAX(leaks.highest_lp - leaks.alp)")
+            .from_(table("leaks"))
+            .join(described, on=exp.EQ(this=column("value", "leaks"), expression=column("code", "known")))
+            .group_by(column("named", "known"))
         )
-        good = exp.select("*").from_(self.classes(node).subquery("classes")).where(sql("NOT failing"))
-        return self.census.workbench.fetch(query.with_("good", as_=good), f"check: leakage at node {node}")
+        query = with_steps(
+            query,
+            **self.class_steps(node),
+            holding_classes=exp.select("*").from_(table("classes")).where(sql("NOT failing")),
+            present_values=counts,
+            leaks=leaks,
+        )
+        return self.census.workbench.fetch(query, f"check: what the classes of node {node} leak")
 
 
-_TOTALS = (
-    "COALESCE(SUM(x), 0)",
-    "COUNT(CASE WHEN failing THEN 1 END)",
-    "COALESCE(SUM(CASE WHEN failing THEN x END), 0)",
-    "COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)",
-)
+_ALP = "SUM(y * y / :size) / SUM(y)"
+
+_TOTALS = {
+    "classes": "COUNT(*)",
+    "rows": "COALESCE(SUM(x), 0)",
+    "failing_classes": "COUNT(CASE WHEN failing THEN 1 END)",
+    "failing_rows": "COALESCE(SUM(CASE WHEN failing THEN x END), 0)",
+    "squares": "COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)",
+}

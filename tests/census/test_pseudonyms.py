@@ -268,8 +268,8 @@ def test_no_pseudonym_without_a_key() -> None:
         engine = DuckDB.wrap(connection)
         scratch = Scratch(engine)
         with pytest.raises(EngineError):
-            engine.fetch(pseudonymized(cells, (Pseudonym("id", TEXT),), scratch))
-        assert pseudonymized(cells, (Column("id", TEXT),), scratch) == cells
+            engine.fetch(pseudonymized(cells, ("k0",), (Pseudonym("id", TEXT),), scratch))
+        assert pseudonymized(cells, ("k0",), (Column("id", TEXT),), scratch) == cells
     assert "secret" not in repr(Pseudonym("id", TEXT, b"secret"))
 
 

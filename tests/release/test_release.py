@@ -140,16 +140,16 @@ def test_a_release_that_does_not_verify_leaves_nothing(
     """Were the search ever wrong, the verification must catch it: here the search is made to believe that all holds."""
     from duckanon.search.measure import Measurer
 
-    classes = Measurer.classes
+    class_steps = Measurer.class_steps
 
     def blind(self: Measurer, node: tuple[int, ...]) -> object:
         object.__setattr__(self.policy, "k", 1)
         try:
-            return classes(self, node)
+            return class_steps(self, node)
         finally:
             object.__setattr__(self.policy, "k", 3)
 
-    monkeypatch.setattr(Measurer, "classes", blind)
+    monkeypatch.setattr(Measurer, "class_steps", blind)
     before = people.dump()
     for kind, to in (("table", "t"), ("parquet", "t.parquet")):
         policy = people.policy(released_to(kind, to))
