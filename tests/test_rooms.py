@@ -15,6 +15,7 @@ ROOMS = (
         "version",
         "resources",
         "query",
+        "toml",
         "policy",
         "engine",
         "hierarchy",

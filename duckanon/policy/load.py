@@ -17,11 +17,12 @@ from duckanon.policy import (
     ValueThresholds,
 )
 from duckanon.policy.hierarchy import read_hierarchy
-from duckanon.policy.reader import Section, is_number, number, one_of, text, texts, whole
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.sensitive import read_sensitive
 from duckanon.policy.source import read_source
 from duckanon.query.names import folded
+from duckanon.toml import Section
+from duckanon.toml.checks import is_number, number, one_of, text, texts, whole
 
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
 LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")

@@ -6,7 +6,8 @@ from decimal import Decimal
 from typing import Any
 
 from duckanon.policy import Proximity, Recursive, Sensitive, ValueThresholds
-from duckanon.policy.reader import Section, a_table, number, one_of, share, whole
+from duckanon.toml import Section
+from duckanon.toml.checks import a_table, number, one_of, share, whole
 
 _DIF = number(least=0, most=1)
 
