@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census.people import ROWS, CountingUnit
-from duckanon.models import ClassRule, k_rule
+from duckanon.models import ClassRule
 from duckanon.models.closeness import with_crossings
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.unit import ROWS, CountingUnit
 from duckanon.query.expressions import any_of, column, same, sql
 
 
@@ -32,7 +33,7 @@ def judged_classes(
     `nulls`: the keys may be NULL. The parts stand as CTEs so that a reader can follow them.
     """
     if not judged:
-        failing = k_rule(k).fails(column(unit.size)).as_("failing")
+        failing = K_ANONYMITY.constraint(k).fails(column(unit.size)).as_("failing")
         return exp.select("*", failing).from_("sizes").with_("sizes", as_=_sizes(cells, keys, unit))
     first = f"c{judged[0].index}" if unit is ROWS else "sizes"
     shown = dict.fromkeys([*keys, "x", unit.size])
@@ -41,7 +42,7 @@ def judged_classes(
         query = query.with_("sizes", as_=_sizes(cells, keys, unit))
     # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
     figures: list[exp.Expr] = []
-    verdicts = [k_rule(k).fails(column(unit.size, first))]
+    verdicts = [K_ANONYMITY.constraint(k).fails(column(unit.size, first))]
     for part in judged:
         query = _with_class_figures(query, cells, keys, part, nulls, unit)
         for name in dict.fromkeys(_home(rule, part, unit) for rule in part.rules):
@@ -134,14 +135,10 @@ def _with_figures(
 
 
 def _figure(rule: ClassRule, unit: CountingUnit) -> exp.Expr:
-    """The figure of a rule, which calls the size of the class `size`. Among people, several values in a class do not
+    """The figure of a rule, which calls the size of the class `:size`. Among people, several values in a class do not
     yet mean that nobody's is known: one of them may be everybody's."""
     size = sql("SUM(y)" if unit is ROWS else f"MAX({unit.size})")
-
-    def resolved(node: exp.Expr) -> exp.Expr:
-        return size.copy() if isinstance(node, exp.Column) and node.name == "size" else node
-
-    figure = rule.figure.transform(resolved)
+    figure = exp.replace_placeholders(rule.figure, size=size)
     if unit is ROWS or rule.homogeneous is None:
         return figure
     everybody = "MAX(CASE WHEN value IS NOT NULL THEN y END) >= :size"

@@ -7,10 +7,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census.people import ROWS, counting_unit, gathered
-from duckanon.models import Finding, k_rule
+from duckanon.census.people import counting_unit, gathered
+from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import class_rules, table_rules
+from duckanon.models.rules import ValueMeasure
+from duckanon.models.unit import ROWS
 from duckanon.query.expressions import column, same, sql
 from duckanon.search.cells import rolled_up
 from duckanon.search.lattice import Node
@@ -61,7 +64,8 @@ class Measurer:
             if (rules := class_rules(values.wanted, values.numeric))
         ]
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
-        self.constraints = [k_rule(policy.k)] + [rule.constraint for part in self.judged for rule in part.rules]
+        self.constraints = [K_ANONYMITY.constraint(policy.k)]
+        self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
         self.base = self._base()
 
     def _base(self) -> exp.Table:
@@ -101,38 +105,39 @@ class Measurer:
         )
 
     def _table_findings(self, node: Node) -> list[Finding]:
-        """ALP and DIF over the classes that do not fail."""
+        """What the rules of the whole table measure over the classes that do not fail."""
         found = []
-        keys = self.census.keys(node)
         for index, rules in self.table_rules.items():
-            leaks = self._leaks(node, keys, index)
+            measures = {rule.measure.name: rule.measure for rule in rules}
+            measured = {name: self._of_values(node, index, measure) for name, measure in measures.items()}
             for rule in rules:
-                at = 1 if rule.constraint.name == "alp" else 2
-                measured = [row[at] for row in leaks if row[0] in rule.ordinals]
-                found.append(Finding(rule.constraint, max(measured, default=None)))
+                values = [row for row in measured[rule.measure.name] if row["named"] in rule.ordinals]
+                worst = max((row[rule.constraint.name] for row in values), default=None)
+                found.append(Finding(rule.constraint, worst))
         return found
 
-    def _leaks(self, node: Node, keys: list[str], index: int) -> list[tuple[Any, ...]]:
-        """named, the highest ALP and the highest DIF of the values of that name; wang eq. 2."""
-        value = column(f"s{index}")
+    def _of_values(self, node: Node, index: int, measure: ValueMeasure) -> list[dict[str, Any]]:
+        """The highest of what the constraints on a measure bound, of the values of each name."""
+        value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
         counts = exp.select(*columns, value.as_("value"), sql(self.unit.number).as_("y"))
         counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
         size = column(self.unit.size, "g")
-        alp = sql("SUM(y.y * y.y / :size) / SUM(y.y)", size=size)
-        leak = exp.select("y.value", alp.as_("alp"), sql("MAX(y.y / :size)", size=size).as_("lp"))
-        leak = leak.from_(counts.subquery("y")).join(
+        figures = [sql(figure, size=size).as_(name) for name, figure in measure.figures.items()]
+        of_value = exp.select("y.value", *figures).from_(counts.subquery("y"))
+        of_value = of_value.join(
             exp.alias_(exp.to_table("good"), "g", table=True), on=same(keys, "y", "g", nulls=False)
         )
         described = exp.alias_(self.census.sensitive[index].table, "d", table=True)
         query = (
-            exp.select("d.named", sql("MAX(l.alp)"), sql("MAX(l.lp - l.alp)"))
-            .from_(leak.group_by("y.value").subquery("l"))
+            exp.select("d.named", *(sql(f"MAX({figure})") for figure in measure.judged.values()))
+            .from_(of_value.group_by("y.value").subquery("l"))
             .join(described, on=exp.EQ(this=column("value", "l"), expression=column("code", "d")))
             .group_by("d.named")
         )
         good = exp.select("*").from_(self.classes(node).subquery("classes")).where(sql("NOT failing"))
-        return self.census.engine.fetch(query.with_("good", as_=good), f"check: leakage at node {node}")
+        rows = self.census.engine.fetch(query.with_("good", as_=good), f"check: {measure.name} at node {node}")
+        return [dict(zip(("named", *measure.judged), row, strict=True)) for row in rows]
 
 
 _TOTALS = (
