@@ -25,7 +25,8 @@ class Closeness(ClassModel):
         "t",
         number(least=0, most=1),
         False,
-        "t-closeness, against the source's distribution; ordered distance for numbers, equal distance for the rest",
+        "how far a class may lie from the source's distribution (t-closeness): ordered distance for numbers, equal "
+        "distance for the rest",
         example=0.3,
     )
     monotone = True

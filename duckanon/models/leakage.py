@@ -57,12 +57,15 @@ class AverageLeakage(TableModel):
 _ALP = "SUM(CAST(y AS DOUBLE) * CAST(y AS DOUBLE) / CAST(x AS DOUBLE)) / CAST(SUM(y) AS DOUBLE)"  # wang
 
 
+_FROM_0 = number(least=0, most=1)
+
+
 class LeakageDifference(TableModel):
     """How much surer one may be in a class than on average."""
 
     name, order = "dif", 41
-    key = Key("dif", number(least=0, most=1), False, "how far a class may lie above it", example=0.5)
-    value_key = Key("dif", number(least=0, most=1), False, "how far a class may lie above it, likewise", example=0.2)
+    key = Key("dif", _FROM_0, False, "how far a class may lie above the average leakage probability", example=0.5)
+    value_key = Key("dif", _FROM_0, False, "how far a class may lie above its average, over the column's", example=0.2)
     best_at_top = True
 
     def rule(self, constraint: Constraint, wanted: Wanted) -> TableRule:

@@ -40,7 +40,7 @@ class ProximityModel(ClassModel):
             Key("m", whole(1), True, "its m", example=3),
         ),
         Proximity,
-        "numbers: at most one in m of a class lies within epsilon of any of its values",
+        "(ε, m) of numbers: how many of a class may lie close to each other",
     )
     numbers = Numbers.NEEDED
     counts_people = False
