@@ -90,7 +90,7 @@ class LevelWeight(ClassModel):
         example=1.0,
     )
     needs_levels = True
-    monotone = True
+    monotone = closed_under_growing = True  # no weight is below 0
 
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         return ClassRule(constraint, _weight(wanted), homogeneous=_known_weight(wanted), of_levels=True)

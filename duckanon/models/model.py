@@ -88,7 +88,7 @@ class ClassModel(ColumnModel):
     model says that it may be."""
 
     monotone = False  # whether two classes that hold, merged, give one that holds
-    closed_under_growing = False  # whether a class that holds keeps holding, whatever joins it
+    closed_under_growing = False  # whether a class that holds keeps holding, whatever rows join it
 
     @abstractmethod
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:

@@ -8,8 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from duckanon.models.registry import models_of
-
 
 @dataclass(frozen=True)
 class Intervals:
@@ -96,6 +94,8 @@ class Sensitive:
 
     @property
     def needs_levels(self) -> bool:
+        from duckanon.models.registry import models_of  # with all that they speak SQL by, which takes its time
+
         return self.publish == "level" or any(model.needs_levels for model in models_of(self))
 
 
