@@ -24,6 +24,14 @@ class Rows:
     def workbench(self) -> Workbench:
         return self.scratch.workbench
 
+    @property
+    def shown(self) -> exp.Table:
+        return self.relation.table
+
+    def ask(self, query: exp.Query, note: str) -> list[tuple[Any, ...]]:
+        """By SQL of the asker's own."""
+        return self.workbench.fetch(query, note)
+
     def table(self, macro: str, *arguments: exp.Expr, **named: exp.Expr) -> exp.Table:
         qi = exp.Array(expressions=[literal(name) for name in self.qi])
         options = [exp.PropertyEQ(this=exp.to_identifier(key), expression=value) for key, value in named.items()]

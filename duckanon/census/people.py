@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -11,27 +10,13 @@ from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
 from duckanon.engine import Workbench
 from duckanon.errors import Fault, PolicyError
+from duckanon.models.unit import PEOPLE, ROWS, CountingUnit
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, table
 from duckanon.query.steps import with_steps
 
 # Whether an identifier repeats is asked of so many rows: in a table of visits the same person soon comes again.
 _MOST_ASKED = 1_000_000
-
-
-@dataclass(frozen=True)
-class CountingUnit:
-    """What is counted in a group of cells: its rows, or its people."""
-
-    number: str  # SQL
-    size: str  # the column of a class that k bounds
-    columns: tuple[str, ...]  # of a cell, beside its rows n
-
-
-ROWS = CountingUnit("CAST(SUM(n) AS DOUBLE)", "x", ())
-# People are not additive: one who is in two cells counts once. Who is in one cell only is in its number p; who is in
-# several has an e there, which is NULL otherwise.
-PEOPLE = CountingUnit("CAST(SUM(p) + COUNT(DISTINCT e) AS DOUBLE)", "people", ("e", "p"))
 
 
 def counting_unit(policy: Policy) -> CountingUnit:

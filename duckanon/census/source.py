@@ -12,6 +12,8 @@ from duckanon.engine import Column, Reading, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import TEXT
 from duckanon.errors import Fault, Message, PolicyError, Value
+from duckanon.models import Numbers
+from duckanon.models.registry import models_of
 from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
 from duckanon.query.expressions import any_of, column, sql
 from duckanon.query.names import folded, quoted
@@ -173,7 +175,7 @@ def reading_of(policy: Policy) -> Reading:
     listed = [column for column, hierarchy in kinds if isinstance(hierarchy, (Mask, MappingFile, MappingTable))]
     ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, Intervals)]
     dated = [column for column, hierarchy in kinds if isinstance(hierarchy, Dates)]
-    measured = [s.column for s in policy.sensitive if s.t is not None or s.proximity is not None]
+    measured = [s.column for s in policy.sensitive if any(m.numbers is not Numbers.UNUSED for m in models_of(s))]
     return Reading(
         texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
         numbers=tuple(measured),
@@ -210,9 +212,10 @@ def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[C
         said = f"there is no date as source.csv.dateformat says in {fields[folded(q.column)]} of the file"
         faults.append(Fault(f"quasi_identifiers.{q.column}.hierarchy", said, f"is the format right? If so, {remedy}"))
     for s in policy.sensitive:
-        if s.proximity is not None and folded(s.column) in fields and folded(s.column) not in typed:
+        if folded(s.column) in fields and folded(s.column) not in typed:
             said = f"needs numbers, and there is something else in {fields[folded(s.column)]} of the file"
-            faults.append(Fault(f"sensitive.{s.column}.proximity", said, remedy))
+            needing = [model.written for model in models_of(s) if model.numbers is Numbers.NEEDED]
+            faults += [Fault(f"sensitive.{s.column}.{key}", said, remedy) for key in needing]
     if faults:
         raise PolicyError(faults, policy.file)
 

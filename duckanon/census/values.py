@@ -10,6 +10,8 @@ from sqlglot import exp
 from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError
+from duckanon.models import Numbers
+from duckanon.models.registry import models_of
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import case_of, column, literal, sql, table, text_of
 from duckanon.query.functions import cast_or_null, composed, replaced
@@ -42,9 +44,10 @@ def value_table(
     where = f"sensitive.{wanted.column}"
     # A published level is a number, too.
     numeric = wanted.publish == "level" or source_column.type.is_number
-    if wanted.proximity and not numeric:
-        fault = Fault(f"{where}.proximity", f"the column is {source_column.type}", "proximity needs a number")
-        raise PolicyError([fault])
+    needing = [model.written for model in models_of(wanted) if model.numbers is Numbers.NEEDED]
+    if needing and not numeric:
+        what = f"the column is {source_column.type}"
+        raise PolicyError([Fault(f"{where}.{key}", what, f"{key} needs a number") for key in needing])
     value = column(f"s{index}")
     counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(tuples)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
@@ -60,25 +63,31 @@ def value_table(
         raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
     found = list(_mentioned(wanted, table, workbench)) if wanted.publish == "value" else []
     warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
-    if wanted.t is not None and not numeric:
-        warnings += _nearly_numbers(wanted, source_column, table, workbench)
+    if not numeric and (weighing := [m.written for m in models_of(wanted) if m.numbers is Numbers.WEIGHED]):
+        warnings += _nearly_numbers(wanted, weighing, source_column, table, workbench)
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
 
 
 def _nearly_numbers(
-    wanted: Sensitive, source_column: Column, table: exp.Table, workbench: Workbench
+    wanted: Sensitive, weighing: list[str], source_column: Column, table: exp.Table, workbench: Workbench
 ) -> tuple[str, ...]:
-    """A word on a text column that is one only for a few values: t takes texts for equally far from each other."""
+    """A word on a text column that is one only for a few values, to who would weigh amounts: t takes texts for equally
+    far from each other."""
     number = cast_or_null(text_of(column("value")), "DOUBLE")
     none = sql("COUNT(CASE WHEN :number IS NULL THEN 1 END)", number=number)
     ((others, values),) = workbench.fetch(exp.select(none, "COUNT(*)").from_(table))
     if others == 0 and source_column.written:
-        what = "DOUBLE cannot hold all values as they are written, so the column is text and t does not weigh amounts"
-        return (f"sensitive.{wanted.column}.t: {what}; clean them, or say a DECIMAL in source.csv.types",)
-    if not 0 < others <= values * _FEW:
+        what = "DOUBLE cannot hold all values as they are written"
+        remedy = "clean them, or say a DECIMAL in source.csv.types"
+    elif 0 < others <= values * _FEW:
+        what = f"{others:,} of the {values:,} values are no numbers"
+        remedy = "clean them, or cast the column in source.query"
+    else:
         return ()
-    what = f"{others:,} of the {values:,} values are no numbers, so the column is text and t does not weigh amounts"
-    return (f"sensitive.{wanted.column}.t: {what}; clean them, or cast the column in source.query",)
+    return tuple(
+        f"sensitive.{wanted.column}.{key}: {what}, so the column is text and {key} does not weigh amounts; {remedy}"
+        for key in weighing
+    )
 
 
 def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.Query:

@@ -14,7 +14,7 @@ def alpha_l_diversification(measurer: Measurer, seen: Seen) -> Placement | None:
     clusters = Clusters(measurer)
     rounds = Rounds(clusters, seen)
     rounds.settle(fully=False)
-    levelled = [values.index for values in measurer.census.sensitive if values.wanted.level_l is not None]
+    levelled = [values.index for values in measurer.census.sensitive if values.wanted.threshold("level_l") is not None]
     if levelled:
         lacking = " OR ".join(f"(b.z{index} & ~a.z{index}) <> 0" for index in levelled)
         rounds.settle(fully=True, fitting=f"({lacking})", at_any_cost=False)

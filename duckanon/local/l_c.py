@@ -56,8 +56,12 @@ def l_c_clustering(measurer: Measurer, seen: Seen) -> Placement | None:
 def _bucketed_column(census: Census, judged: list[int]) -> ValueTable | None:
     """The column whose values make the buckets: the first that says which are sensitive, else the first judged."""
     columns = [census.sensitive[index] for index in judged]
-    named = [values for values in columns if any(v.l or v.sensitivity for v in values.wanted.values.values())]
+    named = [values for values in columns if _names_sensitive_values(values.wanted)]
     return next(iter(named or columns), None)
+
+
+def _names_sensitive_values(wanted: Sensitive) -> bool:
+    return any(own.threshold("l") or own.sensitivity for own in wanted.values.values())
 
 
 def _seed(clusters: Clusters, values: ValueTable) -> None:
@@ -79,14 +83,16 @@ def _buckets(clusters: Clusters, values: ValueTable) -> list[Bucket]:
     for code, ordinal, rows, cells in found:
         own = named[ordinal - 1] if ordinal else None
         sensitivity = (own.sensitivity or 0.0) if own else 0.0
-        ordered.append((-sensitivity, rows, code, Bucket(code, cells, _least_values(wanted, own.l if own else None))))
+        needs = _least_values(wanted, own.threshold("l") if own else None)
+        ordered.append((-sensitivity, rows, code, Bucket(code, cells, needs)))
     return [bucket for *_, bucket in sorted(ordered, key=lambda entry: entry[:3])]
 
 
 def _least_values(wanted: Sensitive, own: int | None) -> int:
     """Distinct values of a cluster: the value's own l, the column's, and what the highest frequency c asks for."""
-    by_frequency = math.ceil(1 / wanted.alpha - 1e-9) if wanted.alpha else 1
-    return max(own or 1, wanted.l or 1, by_frequency)
+    alpha = wanted.threshold("alpha")
+    by_frequency = math.ceil(1 / alpha - 1e-9) if alpha else 1
+    return max(own or 1, wanted.threshold("l") or 1, by_frequency)
 
 
 def waves(buckets: list[Bucket]) -> list[Wave]:

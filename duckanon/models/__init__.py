@@ -1,5 +1,17 @@
-"""The privacy models: what each asks of a class or of the whole table, as SQL."""
+"""The privacy models, one module each: keys in the policy, rules, questions to a release, and what they mean."""
 
-from duckanon.models.rules import ClassRule, Constraint, Finding, TableRule, Windows, k_rule
+from duckanon.models.model import ClassModel, ColumnModel, Model, Numbers, TableModel
+from duckanon.models.rules import ClassRule, Constraint, Finding, TableRule, Windows
 
-__all__ = ["ClassRule", "Constraint", "Finding", "TableRule", "Windows", "k_rule"]
+__all__ = [
+    "ClassModel",
+    "ClassRule",
+    "ColumnModel",
+    "Constraint",
+    "Finding",
+    "Model",
+    "Numbers",
+    "TableModel",
+    "TableRule",
+    "Windows",
+]

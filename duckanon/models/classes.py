@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census.people import ROWS, CountingUnit
-from duckanon.models import ClassRule, k_rule
+from duckanon.models import ClassRule
 from duckanon.models.closeness import with_crossings
+from duckanon.models.unit import ROWS, CountingUnit
 from duckanon.query.expressions import any_of, column, same, sql, table
 from duckanon.query.steps import with_steps
 
@@ -66,7 +66,7 @@ def _classes(keys: list[str], k: int, columns: list[_ColumnSteps], nulls: bool, 
     shown = dict.fromkeys([*keys, "x", unit.size])
     # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
     figures: list[exp.Expr] = []
-    verdicts = [k_rule(k).fails(column(unit.size, first))]
+    verdicts = [K_ANONYMITY.constraint(k).fails(column(unit.size, first))]
     for part in columns:
         for name, rule in part.rules.figures.items():
             figure = column(name, part.home(rule))
@@ -187,14 +187,10 @@ def _all_of(step: str) -> exp.Expr:
 
 
 def _figure(rule: ClassRule, unit: CountingUnit) -> exp.Expr:
-    """The figure of a rule, which calls the size of the class `size`. Among people, several values in a class do not
+    """The figure of a rule, which calls the size of the class `:size`. Among people, several values in a class do not
     yet mean that nobody's is known: one of them may be everybody's."""
     size = sql("SUM(y)" if unit is ROWS else f"MAX({unit.size})")
-
-    def resolved(node: exp.Expr) -> exp.Expr:
-        return size.copy() if isinstance(node, exp.Column) and node.name == "size" else node
-
-    figure = rule.figure.transform(resolved)
+    figure = exp.replace_placeholders(rule.figure, size=size)
     if unit is ROWS or rule.homogeneous is None:
         return figure
     everybody = "MAX(CASE WHEN value IS NOT NULL THEN y END) >= :size"

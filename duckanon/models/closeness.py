@@ -6,20 +6,49 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlglot import exp
 
-from duckanon.models import ClassRule, Constraint
-from duckanon.policy import Sensitive
-from duckanon.query.expressions import sql, table
-from duckanon.query.steps import with_steps
+from duckanon.models.keys import Key
+from duckanon.models.model import ClassModel, Numbers
+from duckanon.models.questions import ReleasedColumn
+from duckanon.models.rules import ClassRule, Constraint
+from duckanon.models.wanted import Wanted
+from duckanon.query.expressions import column, sql, table
+from duckanon.query.steps import Metric, MetricRequest, over_class, select, value_counts, with_steps
+from duckanon.toml.checks import number
 
 
-def closeness_rules(wanted: Sensitive, numeric: bool) -> Iterator[ClassRule]:
-    if wanted.t is None:
-        return
-    constraint = Constraint("t", wanted.column, None, wanted.t)
-    if numeric:
-        yield ClassRule(constraint, sql(_ORDERED), windows=_ordered_windows, crossing=True)
-    else:
-        yield ClassRule(constraint, sql(_EQUAL), windows=_total)
+class Closeness(ClassModel):
+    """Ordered distance for numbers, equal distance for the rest. Both are convex: no union of classes is farther away
+    than the farthest of them."""
+
+    name, order = "t", 20
+    key = Key(
+        "t",
+        number(least=0, most=1),
+        False,
+        "how far a class may lie from the source's distribution (t-closeness): ordered distance for numbers, equal "
+        "distance for the rest",
+        example=0.3,
+    )
+    monotone = True
+    numbers = Numbers.WEIGHED
+
+    def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
+        if numeric:
+            return ClassRule(constraint, sql(_ORDERED), windows=_ordered_windows, crossing=True)
+        return ClassRule(constraint, sql(_EQUAL), windows=_total)
+
+    def measured(self, constraint: Constraint, released: ReleasedColumn) -> float | None:
+        return released.t
+
+    def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
+        question = "how far does a class's distribution lie from the table's, at most?"
+        query, note = _equal_distance(request, sensitive), "(Equal distance.)"
+        if ordered:
+            query, note = _ordered_distance(request, sensitive), _ORDERED_NOTE
+        yield Metric("t_closeness", sensitive, f"{question} {note}", query, order=70)
+
+
+MODEL = Closeness()
 
 
 _Over = Callable[[str, str | None], exp.Expr]
@@ -79,3 +108,67 @@ def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
 _ORDERED = """COALESCE(SUM(CASE WHEN value IS NOT NULL THEN
     p * (i - code) - (s_i - prefix) + (s_b - s_i) - p * (b - i) + CASE WHEN nth = 1 THEN prefix ELSE 0 END
 END) / NULLIF(MAX(values_) - 1, 0), 0)"""
+
+
+# -- for analysts ---------------------------------------------------------------------------------
+
+_ORDERED_NOTE = "(Ordered distance; it joins every class with every distinct value.)"
+
+
+def _valued(request: MetricRequest, sensitive: str) -> dict[str, exp.Query]:
+    """The counts of the values proper, and how many rows have one."""
+    valued = exp.select(*request.groups, column("v"), column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
+    totals = select(n="SUM(y)").from_(table("valued"))
+    return {**value_counts(request, sensitive), "valued": valued, "totals": totals}
+
+
+def _equal_distance(request: MetricRequest, sensitive: str) -> exp.Select:
+    """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
+    of_value = exp.Window(this=sql("SUM(y)"), partition_by=[column("v")])
+    shares = select(
+        *request.groups,
+        p=_ratio(column("y"), over_class(request, "SUM(y)")),
+        q=_ratio(of_value, column("n")),
+    )
+    distances = select(distance="SUM(CASE WHEN p > q THEN p - q ELSE CAST(0 AS DOUBLE) END)").from_(table("shares"))
+    return with_steps(
+        _FARTHEST.copy(),
+        **_valued(request, sensitive),
+        shares=shares.from_(table("valued")).join(table("totals"), join_type="cross"),
+        distances=distances.group_by(*request.groups),
+    )
+
+
+def _ordered_distance(request: MetricRequest, sensitive: str) -> exp.Select:
+    """1/(m−1) · Σ|Σ(p − q)| over the m values in order; a class has a cell for every value, also for those it lacks."""
+    keys = [*request.groups, column("v")]
+    domain = select(column("v"), q=sql("CAST(SUM(y) AS DOUBLE) / CAST(MAX(n) AS DOUBLE)")).from_(table("valued"))
+    cells = select(*keys, y="SUM(y)", q="SUM(q)").from_(_cells(request).subquery("united")).group_by(*keys)
+    share = _ratio(column("y"), over_class(request, "SUM(y)"))
+    gaps = select(*keys, gap=exp.Sub(this=share, expression=column("q"))).from_(table("cells"))
+    running = over_class(request, "SUM(gap)", exp.Ordered(this=column("v"), nulls_first=True))
+    return with_steps(
+        _FARTHEST.copy(),
+        **_valued(request, sensitive),
+        domain=domain.join(table("totals"), join_type="cross").group_by(column("v")),
+        cells=cells,
+        gaps=gaps,
+        running=select(*request.groups, moved=exp.Abs(this=running)).from_(table("gaps")),
+        distances=select(distance=_MOVED).from_(table("running")).group_by(*request.groups),
+    )
+
+
+def _cells(request: MetricRequest) -> exp.Query:
+    """The counts, and for every class and every value a count of 0 with the value's share q of the table."""
+    counted = select(*request.groups, column("v"), column("y"), q="CAST(0 AS DOUBLE)").from_(table("valued"))
+    classes = exp.select(*request.groups).from_(table("valued")).group_by(*request.groups).subquery("classes")
+    empty = select(*request.groups, column("v"), y="CAST(0 AS BIGINT)").select(column("q")).from_(classes)
+    return exp.union(counted, empty.join(table("domain"), join_type="cross"), distinct=False)
+
+
+def _ratio(part: exp.Expr, whole: exp.Expr) -> exp.Expr:
+    return sql("CAST(:part AS DOUBLE) / CAST(:whole AS DOUBLE)", part=part, whole=whole)
+
+
+_FARTHEST = select(t="MAX(distance)").from_(table("distances"))
+_MOVED = "SUM(moved) / CAST(CASE WHEN COUNT(*) > 1 THEN COUNT(*) - 1 ELSE 1 END AS DOUBLE)"

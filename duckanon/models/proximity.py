@@ -3,20 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
-from duckanon.models import ClassRule, Constraint, Windows
-from duckanon.policy import Sensitive
-from duckanon.query.expressions import TOLERANCE, double, sql
+from duckanon.models.keys import Key, TableKey
+from duckanon.models.model import ClassModel, Numbers
+from duckanon.models.questions import ReleasedColumn, only_figure
+from duckanon.models.rules import ClassRule, Constraint, Windows
+from duckanon.models.wanted import Wanted
+from duckanon.query.expressions import TOLERANCE, double, literal, sql
+from duckanon.toml.checks import number, whole
 
 
-def proximity_rules(wanted: Sensitive) -> Iterator[ClassRule]:
-    if wanted.proximity is None:
-        return
-    constraint = Constraint("proximity", wanted.column, None, 1 / wanted.proximity.m)
-    figure = sql("MAX(CASE WHEN number IS NOT NULL THEN near_ ELSE 0 END) / size")
-    yield ClassRule(constraint, figure, windows=_near(wanted.proximity.epsilon))
+@dataclass(frozen=True)
+class Proximity:
+    epsilon: float
+    m: int
+
+
+class ProximityModel(ClassModel):
+    """Merging may break it: what is far apart in two classes is near in their union."""
+
+    name, order = "proximity", 60
+    key = TableKey(
+        "proximity",
+        (
+            Key(
+                "epsilon",
+                number(least=0),
+                True,
+                "numbers: at most one in m of a class lies within ε of any of its values",
+                example=500,
+            ),
+            Key("m", whole(1), True, "its m", example=3),
+        ),
+        Proximity,
+        "(ε, m) of numbers: how many of a class may lie close to each other",
+    )
+    numbers = Numbers.NEEDED
+    counts_people = False
+
+    def constraints(self, column: str, value: str | None, threshold: Any) -> Iterator[Constraint]:
+        yield Constraint(self.name, column, value, 1 / threshold.m)
+
+    def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
+        figure = sql("MAX(CASE WHEN number IS NOT NULL THEN near_ ELSE 0 END) / :size")
+        return ClassRule(constraint, figure, windows=_near(wanted.thresholds["proximity"].epsilon))
+
+    def measured(self, constraint: Constraint, released: ReleasedColumn) -> float | None:
+        epsilon = double(released.wanted.thresholds["proximity"].epsilon)
+        share: float | None = only_figure(
+            released.rows.fetch("proximity", ("share",), literal(released.column), epsilon)
+        )
+        return share
+
+
+MODEL = ProximityModel()
 
 
 def _near(epsilon: float) -> Windows:

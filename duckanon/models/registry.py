@@ -1,27 +1,94 @@
-"""Every privacy model there is, in the order in which their constraints are told."""
+"""Every privacy model there is: what a module of this package names as MODEL, or several as MODELS.
+
+All other rooms go over the models of this list; none of them knows one by its name.
+"""
 
 from __future__ import annotations
 
-from duckanon.models import ClassRule, TableRule
-from duckanon.models.alpha import alpha_rules
-from duckanon.models.closeness import closeness_rules
-from duckanon.models.diversity import diversity_rules
-from duckanon.models.leakage import leakage_rules
-from duckanon.models.levels import level_rules
-from duckanon.models.proximity import proximity_rules
-from duckanon.policy import Sensitive
+import pkgutil
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+
+from duckanon import models
+from duckanon.errors import Fault, PolicyError
+from duckanon.models.keys import Key, LevelKey, ThresholdKey
+from duckanon.models.model import ClassModel, ColumnModel, Model, TableModel
+from duckanon.models.rules import ClassRule, Constraint, TableRule
+from duckanon.models.wanted import Wanted
 
 
-def class_rules(wanted: Sensitive, numeric: bool) -> tuple[ClassRule, ...]:
-    """Every class-level rule of a sensitive column."""
-    return (
-        *diversity_rules(wanted),
-        *closeness_rules(wanted, numeric),
-        *alpha_rules(wanted),
-        *level_rules(wanted),
-        *proximity_rules(wanted),
-    )
+@cache
+def every_model() -> tuple[Model, ...]:
+    """In the order in which they are told."""
+    found: list[Model] = []
+    for module in pkgutil.iter_modules(models.__path__, f"{models.__name__}."):
+        named = vars(import_module(module.name))
+        found += named.get("MODELS", ()) or ([named["MODEL"]] if "MODEL" in named else [])
+    return tuple(sorted(found, key=lambda model: (model.order, model.name)))
 
 
-def table_rules(wanted: Sensitive) -> tuple[TableRule, ...]:
-    return tuple(leakage_rules(wanted))
+@cache
+def column_models() -> tuple[ColumnModel, ...]:
+    return tuple(model for model in every_model() if isinstance(model, ColumnModel))
+
+
+@cache
+def column_keys() -> tuple[tuple[ColumnModel, ThresholdKey], ...]:
+    """The keys of a sensitive column, each with its model: as they are read. Those about levels come last, and of them
+    first what is said of each level."""
+    keyed = [(model, model.key) for model in column_models() if model.key is not None]
+    keyed.sort(key=lambda pair: (pair[0].needs_levels, not isinstance(pair[1], LevelKey)))
+    return tuple(keyed)
+
+
+@cache
+def value_keys() -> tuple[tuple[ColumnModel, Key], ...]:
+    """The keys of a single value. Those that take the place of the column's come first."""
+    keyed = [(model, model.value_key) for model in column_models() if model.value_key is not None]
+    keyed.sort(key=lambda pair: pair[0].key is None)
+    return tuple(keyed)
+
+
+def models_of(wanted: Wanted) -> list[ColumnModel]:
+    """The models that the policy asks of a sensitive column."""
+    return [model for model in column_models() if any(True for _ in model.thresholds(wanted))]
+
+
+def asked(wanted: Wanted) -> list[tuple[ColumnModel, Constraint]]:
+    """What the thresholds of a sensitive column ask for: of every class, then of the whole table. Raises PolicyError
+    for a threshold that no model claims: nobody would see to it."""
+    unclaimed = dict.fromkeys(_thresholds(wanted))
+    found: list[tuple[ColumnModel, Constraint]] = []
+    for model in sorted(column_models(), key=lambda model: isinstance(model, TableModel)):
+        for value, threshold in model.thresholds(wanted):
+            constraints = list(model.constraints(wanted.column, value, threshold))
+            found += [(model, constraint) for constraint in constraints]
+            key = model.key if value is None else model.value_key
+            if key is not None and constraints:
+                unclaimed.pop((value, key.name))
+    if unclaimed:
+        raise PolicyError([_unknown(wanted, value, key) for value, key in unclaimed])
+    return found
+
+
+def class_rules(wanted: Wanted, numeric: bool) -> tuple[ClassRule, ...]:
+    """How every class is judged by what is asked of a sensitive column."""
+    return tuple(m.rule(constraint, wanted, numeric) for m, constraint in asked(wanted) if isinstance(m, ClassModel))
+
+
+def table_rules(wanted: Wanted) -> tuple[TableRule, ...]:
+    """How the whole table is."""
+    return tuple(m.rule(constraint, wanted) for m, constraint in asked(wanted) if isinstance(m, TableModel))
+
+
+def _thresholds(wanted: Wanted) -> Iterator[tuple[str | None, str]]:
+    """Every threshold of a sensitive column: the value that it is of (None: the column's), and its key."""
+    yield from ((None, key) for key in wanted.thresholds)
+    yield from ((value, key) for value, own in wanted.values.items() for key in own.thresholds)
+
+
+def _unknown(wanted: Wanted, value: str | None, key: str) -> Fault:
+    where = f"sensitive.{wanted.column}" if value is None else f"sensitive.{wanted.column}.values.{value}"
+    remedy = "leave it out: nothing would see to it, and nothing would verify it"
+    return Fault(f"{where}.{key}", "is asked for, and no privacy model knows it", remedy)

@@ -1,15 +1,15 @@
-"""The privacy models: thresholds of the policy become constraints, and constraints become SQL over class aggregates.
+"""Constraints, and how a search judges by them: SQL over class aggregates.
 
 A class rule judges each class by one figure. It is written over the class's value rows, one per distinct sensitive
 value: `value` (NULL: none), `y` rows (or people) of the class with that value, and of the value `named` (its ordinal
 among the policy's named values, else 0), `level`, `number`, `code`, and the source distribution `share`, `cumulated`,
-`prefix`. `size` stands for the number of rows (or people) of the class.
+`prefix`. `:size` stands for the number of rows (or people) of the class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -79,13 +79,28 @@ class ClassRule:
 
 
 @dataclass(frozen=True)
+class ValueMeasure:
+    """What is measured of each value over all classes that are released.
+
+    `figures`: aggregates over the classes with the value, in each of which y of `:size` rows (or people) have it.
+    `judged`: by the name of a constraint, what of the figures must not exceed its threshold.
+    """
+
+    name: str
+    figures: Mapping[str, str]
+    judged: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class TableRule:
-    """A constraint on the whole table; `ordinals`: the named values it speaks of (0: every unnamed one)."""
+    """A constraint on the whole table, by a measure of the values `ordinals`: the named ones (0: every unnamed one).
+
+    `guilty`, where it is broken: which classes `s` (s.y of s.x rows have a value with the figures `l`) should grow;
+    `gradually`: those in which the value has the largest share, to begin with.
+    """
 
     constraint: Constraint
-    ordinals: tuple[int, ...] = field(default=(0,))
-
-
-def k_rule(k: int) -> Constraint:
-    """k-anonymity: every class has at least k rows, or people."""
-    return Constraint("k", None, None, k, at_least=True)
+    measure: ValueMeasure
+    ordinals: tuple[int, ...]
+    guilty: exp.Expr
+    gradually: bool = False

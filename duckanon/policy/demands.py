@@ -3,25 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.keys import Demand, Key, LevelKey, ThresholdKey
+from duckanon.models.registry import column_keys, value_keys
 from duckanon.policy import Policy, Sensitive, ValueThresholds
 from duckanon.query.names import folded
-
-
-@dataclass(frozen=True)
-class Demand:
-    """A threshold: the larger the stricter, or the smaller. None: nothing is demanded."""
-
-    threshold: float | None
-    larger_is_stricter: bool
-
-    def is_less_than(self, other: Demand) -> bool:
-        if other.threshold is None or self.threshold is None:
-            return other.threshold is not None
-        rises = self.threshold - other.threshold
-        return rises < 0 if self.larger_is_stricter else rises > 0
-
 
 # The roles of a column, from what shows least of it to what shows most; a source column without one is not there yet.
 _ROLES = ("not released", "a pseudonym", "a quasi-identifier", "sensitive", "kept")
@@ -45,7 +32,7 @@ def _said(demand: Demand) -> str:
 
 def _demands(policy: Policy, other: Policy) -> dict[str, Demand]:
     """Every threshold of a policy, also those that only the other one has."""
-    found = {"privacy.k": Demand(policy.k, True)}
+    found = {f"privacy.{name}": demand for name, demand in K_ANONYMITY.key.demands(policy.k, other.k).items()}
     columns = {folded(s.column): s.column for s in (*policy.sensitive, *other.sensitive)}
     mine, others = ({folded(s.column): s for s in p.sensitive} for p in (policy, other))
     for key, column in columns.items():
@@ -60,26 +47,32 @@ def _demands(policy: Policy, other: Policy) -> dict[str, Demand]:
 
 
 def _column(wanted: Sensitive, other: Sensitive) -> dict[str, Demand]:
-    recursive, proximity = wanted.recursive, wanted.proximity
-    demands = {name: Demand(getattr(wanted, name), True) for name in ("l", "entropy_l", "level_l", "level_weight")}
-    demands |= {name: Demand(getattr(wanted, name), False) for name in ("t", "alpha", "alp", "dif")}
-    demands |= {
-        "recursive.c": Demand(recursive.c if recursive else None, False),
-        "recursive.l": Demand(recursive.l if recursive else None, True),
-        "proximity.epsilon": Demand(proximity.epsilon if proximity else None, True),
-        "proximity.m": Demand(proximity.m if proximity else None, True),
-        "publish": Demand(1.0 if wanted.publish == "level" else None, True),
-    }
-    levels = dict.fromkeys([*wanted.level_alpha, *other.level_alpha])
-    return demands | {f"level_alpha.{level}": Demand(wanted.level_alpha.get(level), False) for level in levels}
+    by_level, others = ([k for _, k in column_keys() if isinstance(k, LevelKey) is of] for of in (True, False))
+    demands = _asked(sorted(others, key=_single_and_rising_first), wanted, other)
+    demands["publish"] = Demand(1.0 if wanted.publish == "level" else None, True)
+    return demands | _asked(by_level, wanted, other)
+
+
+def _single_and_rising_first(key: ThresholdKey) -> tuple[bool, bool]:
+    """Single numbers before tables, and of them those first of which more is stricter."""
+    return not isinstance(key, Key), isinstance(key, Key) and not key.larger_is_stricter
+
+
+def _asked(keys: list[ThresholdKey], wanted: Sensitive, other: Sensitive) -> dict[str, Demand]:
+    found: dict[str, Demand] = {}
+    for key in keys:
+        found |= key.demands(wanted.threshold(key.name), other.threshold(key.name))
+    return found
 
 
 def _value(value: str, wanted: Sensitive, other: Sensitive) -> dict[str, Demand]:
     """The thresholds that a value has of its own in one of the policies: that one, or else the column's."""
-    own, theirs = (part.values.get(value, ValueThresholds()) for part in (wanted, other))
-    names = [n for n in ("alpha", "alp", "dif", "l") if getattr(own, n) is not None or getattr(theirs, n) is not None]
-    demanded = {name: getattr(wanted if getattr(own, name) is None else own, name) for name in names}
-    return {name: Demand(threshold, name == "l") for name, threshold in demanded.items()}
+    own, theirs = (part.values.get(value, ValueThresholds()).thresholds for part in (wanted, other))
+    return {
+        key.name: Demand(own.get(key.name, wanted.threshold(key.name)), key.larger_is_stricter)
+        for _, key in value_keys()
+        if key.name in own or key.name in theirs
+    }
 
 
 def _roles(now: Policy, then: Policy) -> Iterator[str]:

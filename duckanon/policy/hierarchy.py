@@ -9,8 +9,10 @@ from typing import Any
 
 from duckanon import resources
 from duckanon.policy import Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask
-from duckanon.policy.reader import Section, is_number, one_of, shown, text, texts, whole
 from duckanon.query.names import folded
+from duckanon.toml import Section
+from duckanon.toml.checks import is_number, one_of, text, texts, whole
+from duckanon.toml.section import shown
 
 # Which calendar unit nests in which: a week lies in no month.
 NESTS_IN = {

@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from duckanon.errors import Fault, PolicyError
-from duckanon.policy import (
-    Policy,
-    QuasiIdentifier,
-    Search,
-    Sensitive,
-    ValueThresholds,
-)
+from duckanon.models import TableModel
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.registry import column_models, models_of
+from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
-from duckanon.policy.reader import Section, is_number, number, one_of, text, texts, whole
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
 from duckanon.policy.source import read_source
 from duckanon.query.names import folded
+from duckanon.toml import Section
+from duckanon.toml.checks import is_number, number, one_of, text, texts, whole
 
 METHODS = (*FULL_DOMAIN, *LOCAL)
 LOSSES = ("ncp", "precision", "discernibility")
@@ -57,7 +55,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
     source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
-    k = privacy.get("k", whole(1), 1, required="state the least class size: k = 5")
+    k = K_ANONYMITY.read(privacy)
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     entity = privacy.get("entity", text)
@@ -95,8 +93,8 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
 
 
 def _go_together(policy: Policy, top: Section) -> None:
-    """What the parts of a policy ask of each other. The clusterings reach what a class must hold; ALP and DIF belong to
-    the whole table: of the local methods only climb sees to them."""
+    """What the parts of a policy ask of each other. The clusterings reach what a class must hold; what the whole table
+    must, only climb sees to of the local methods."""
     if policy.pseudonyms and policy.release.kind == "view":
         top.fault("release.kind", "a view cannot hold the key of pseudonyms", "release a table or a file")
     if policy.source.file is not None and not policy.source.csv.header and policy.release.kind == "view":
@@ -118,10 +116,10 @@ def _go_together(policy: Policy, top: Section) -> None:
     if policy.search.method == "alpha_l_diversification" and not any(s.needs_levels for s in policy.sensitive):
         remedy = "give a sensitive column levels with level_alpha or level_l, or use alpha_k_clustering"
         top.fault("search.method", "alpha_l_diversification needs levels, and nothing asks for them", remedy)
+    tables = " and ".join(model.written for model in column_models() if isinstance(model, TableModel))
     for sensitive in policy.sensitive:
-        thresholds: tuple[Sensitive | ValueThresholds, ...] = (sensitive, *sensitive.values.values())
-        if any(part.alp is not None or part.dif is not None for part in thresholds):
-            what = f"{policy.search.method} cannot reach alp and dif, which sensitive.{sensitive.column} asks for"
+        if any(isinstance(model, TableModel) for model in models_of(sensitive)):
+            what = f"{policy.search.method} cannot reach {tables}, which sensitive.{sensitive.column} asks for"
             top.fault("search.method", what, "use climb, greedy or optimal")
 
 
@@ -139,9 +137,10 @@ def _entity_can(policy: Policy, top: Section) -> None:
         what = f"does not go with {policy.search.method}, which counts rows"
         top.fault("privacy.entity", what, "use greedy, optimal or datafly")
     for sensitive in policy.sensitive:
-        if sensitive.proximity is not None:
-            what = f"does not go with sensitive.{sensitive.column}.proximity, which counts rows"
-            top.fault("privacy.entity", what, "leave one of them out")
+        for model in models_of(sensitive):
+            if not model.counts_people:
+                what = f"does not go with sensitive.{sensitive.column}.{model.written}, which counts rows"
+                top.fault("privacy.entity", what, "leave one of them out")
 
 
 def _one_role_each(policy: Policy, top: Section) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from duckanon.policy import FileOptions, Pseudonyms, Release
-from duckanon.policy.reader import Section, one_character, one_of, text, texts, truth, whole
 from duckanon.query.formulas import like_a_formula
 from duckanon.query.names import folded
+from duckanon.toml import Section
+from duckanon.toml.checks import one_character, one_of, text, texts, truth, whole
 
 KINDS = ("table", "view", "parquet", "csv")
 COMPRESSIONS = {"parquet": ("snappy", "zstd", "gzip", "uncompressed"), "csv": ("none", "gzip", "zstd")}

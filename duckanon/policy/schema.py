@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 # The methods that search the lattice for one node, and those that release every class at its own levels.
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
@@ -68,46 +69,29 @@ class QuasiIdentifier:
 
 @dataclass(frozen=True)
 class ValueThresholds:
-    """Thresholds of one sensitive value, over those of its column."""
+    """Thresholds of one sensitive value by key, over those of its column."""
 
-    alpha: float | None = None
-    alp: float | None = None
-    dif: float | None = None
-    l: int | None = None  # noqa: E741 - the papers' letter
+    thresholds: Mapping[str, Any] = field(default_factory=dict)
     sensitivity: float | None = None
 
-
-@dataclass(frozen=True)
-class Recursive:
-    c: float
-    l: int  # noqa: E741
-
-
-@dataclass(frozen=True)
-class Proximity:
-    epsilon: float
-    m: int
+    def threshold(self, key: str) -> Any:
+        """None: not asked for."""
+        return self.thresholds.get(key)
 
 
 @dataclass(frozen=True)
 class Sensitive:
-    """A sensitive column and its thresholds; None: not asked for."""
+    """A sensitive column and its thresholds, by the keys of the privacy models (`duckanon.models`)."""
 
     column: str
-    l: int | None = None  # noqa: E741
-    entropy_l: float | None = None
-    recursive: Recursive | None = None
-    t: float | None = None
-    alpha: float | None = None
-    alp: float | None = None
-    dif: float | None = None
-    proximity: Proximity | None = None
+    thresholds: Mapping[str, Any] = field(default_factory=dict)
     publish: str = "value"
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    level_alpha: Mapping[int, float] = field(default_factory=dict)
-    level_l: int | None = None
-    level_weight: float | None = None
     values: Mapping[str, ValueThresholds] = field(default_factory=dict)
+
+    def threshold(self, key: str) -> Any:
+        """None: not asked for."""
+        return self.thresholds.get(key)
 
     @property
     def level_of(self) -> dict[str, int]:
@@ -116,8 +100,9 @@ class Sensitive:
 
     @property
     def needs_levels(self) -> bool:
-        asked = self.level_l is not None or self.level_weight is not None or bool(self.level_alpha)
-        return asked or self.publish == "level"
+        from duckanon.models.registry import models_of  # with all that they speak SQL by, which takes its time
+
+        return self.publish == "level" or any(model.needs_levels for model in models_of(self))
 
 
 @dataclass(frozen=True)

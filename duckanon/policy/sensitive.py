@@ -5,81 +5,55 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from duckanon.policy import Proximity, Recursive, Sensitive, ValueThresholds
-from duckanon.policy.reader import Section, a_table, number, one_of, share, whole
-
-_DIF = number(least=0, most=1)
+from duckanon.models import Numbers
+from duckanon.models.keys import is_level
+from duckanon.models.registry import column_keys, models_of, value_keys
+from duckanon.policy import Sensitive, ValueThresholds
+from duckanon.toml import Section
+from duckanon.toml.checks import number, one_of
 
 
 def read_sensitive(column: str, section: Section) -> Sensitive:
-    sensitive = Sensitive(
-        column=column,
-        l=section.get("l", whole(1)),
-        entropy_l=_float(section.get("entropy_l", number(least=1))),
-        recursive=_recursive(section),
-        t=_float(section.get("t", number(least=0, most=1))),
-        alpha=_float(section.get("alpha", share)),
-        alp=_float(section.get("alp", share)),
-        dif=_float(section.get("dif", _DIF)),
-        proximity=_proximity(section),
-        publish=section.get("publish", one_of("value", "level"), "value"),
-        levels=_levels(section),
-        level_alpha=_level_alpha(section),
-        level_l=section.get("level_l", whole(1)),
-        level_weight=_float(section.get("level_weight", number(least=0))),
-        values={value: _value(inner) for value, inner in section.sections("values")},
-    )
+    thresholds = _thresholds(section, of_levels=False)
+    publish = section.get("publish", one_of("value", "level"), "value")
+    levels = _levels(section)
+    thresholds |= _thresholds(section, of_levels=True)
+    values = {value: _value(inner) for value, inner in section.sections("values")}
     section.finish()
+    sensitive = Sensitive(column, thresholds, publish, levels, values)
     _consistent(sensitive, section)
     return sensitive
 
 
+def _thresholds(section: Section, of_levels: bool) -> dict[str, Any]:
+    """What the column asks for, by key: of its values, or of their levels."""
+    read = {key.name: key.read(section) for model, key in column_keys() if model.needs_levels == of_levels}
+    return {name: threshold for name, threshold in read.items() if threshold is not None}
+
+
 def _consistent(sensitive: Sensitive, section: Section) -> None:
     if sensitive.needs_levels and not sensitive.levels:
-        section.fault(
-            "levels", "is missing", "level_alpha, level_l, level_weight and publish need the values of each level"
-        )
-    for level in sensitive.level_alpha:
-        if level not in sensitive.levels:
-            section.fault(f"level_alpha.{level}", "names a level that 'levels' does not have")
-    if sensitive.publish == "level":
-        # The value itself is not released, so nothing could verify a bound on it.
-        if sensitive.values:
-            section.fault("values", "cannot be bounded when the level is published", "bound its level: level_alpha")
-        if sensitive.proximity:
-            section.fault("proximity", "cannot be measured when the level is published")
+        asking = sorted(key.name for model, key in column_keys() if model.needs_levels)
+        section.fault("levels", "is missing", f"{', '.join(asking)} and publish need the values of each level")
+    models = models_of(sensitive)
+    for model in models:
+        model.must_fit(sensitive, section)
+    if sensitive.publish != "level":
+        return
+    # The value itself is not released, so nothing could verify a bound on it.
+    if sensitive.values:
+        section.fault("values", "cannot be bounded when the level is published", "bound its level: level_alpha")
+    for model in models:
+        if model.numbers is Numbers.NEEDED:
+            section.fault(model.written, "cannot be measured when the level is published")
 
 
 def _value(section: Section) -> ValueThresholds:
-    thresholds = ValueThresholds(
-        alpha=_float(section.get("alpha", share)),
-        alp=_float(section.get("alp", share)),
-        dif=_float(section.get("dif", _DIF)),
-        l=section.get("l", whole(1)),
-        sensitivity=_float(section.get("sensitivity", number(least=0, most=1))),
-    )
+    read = {key.name: key.read(section) for _, key in value_keys()}
+    sensitivity = section.get("sensitivity", number(least=0, most=1))
     section.finish()
-    return thresholds
-
-
-def _recursive(section: Section) -> Recursive | None:
-    if section.get("recursive", a_table) is None:
-        return None
-    inner = section.section("recursive")
-    c = float(inner.get("c", number(above=0), 1, required="recursive = { c = 3.0, l = 2 }"))
-    l = inner.get("l", whole(2), 2, required="recursive = { c = 3.0, l = 2 }")  # noqa: E741
-    inner.finish()
-    return Recursive(c, l)
-
-
-def _proximity(section: Section) -> Proximity | None:
-    if section.get("proximity", a_table) is None:
-        return None
-    inner = section.section("proximity")
-    epsilon = float(inner.get("epsilon", number(least=0), 0, required="proximity = { epsilon = 500, m = 3 }"))
-    m = inner.get("m", whole(1), 1, required="proximity = { epsilon = 500, m = 3 }")
-    inner.finish()
-    return Proximity(epsilon, m)
+    thresholds = {name: threshold for name, threshold in read.items() if threshold is not None}
+    return ValueThresholds(thresholds, None if sensitivity is None else float(sensitivity))
 
 
 def _levels(section: Section) -> dict[int, tuple[str, ...]]:
@@ -94,29 +68,12 @@ def _levels(section: Section) -> dict[int, tuple[str, ...]]:
     return dict(sorted(levels.items()))
 
 
-def _level_alpha(section: Section) -> dict[int, float]:
-    inner = section.section("level_alpha")
-    bounds: dict[int, float] = {}
-    for key in inner.data:
-        bound = inner.get(key, share)
-        if not _is_level(key):
-            inner.fault(key, "must be the number of a level")
-        elif bound is not None:
-            bounds[int(key)] = float(bound)
-    return bounds
-
-
 def _levels_table(value: Any) -> str | None:
     good = isinstance(value, dict) and all(
-        _is_level(key) and isinstance(items, list) and items and all(map(_is_scalar, items))
+        is_level(key) and isinstance(items, list) and items and all(map(_is_scalar, items))
         for key, items in value.items()
     )
     return None if good else 'must give each level its values: { 1 = ["AIDS"], 2 = ["flu"] }'
-
-
-def _is_level(key: str) -> bool:
-    """A level is written in one way only: 1, not 01."""
-    return key.isascii() and key.isdigit() and len(key) <= 6 and key == str(int(key))
 
 
 def _is_scalar(value: Any) -> bool:
@@ -126,7 +83,3 @@ def _is_scalar(value: Any) -> bool:
 def _as_text(value: Any) -> str:
     """The text form by which a value of the data is matched."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _float(value: Any) -> float | None:
-    return None if value is None else float(value)

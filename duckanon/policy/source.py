@@ -8,8 +8,9 @@ from typing import Any
 
 from duckanon.errors import Fault
 from duckanon.policy import CsvOptions, Source
-from duckanon.policy.reader import Section, a_table, one_character, one_of, text, truth
 from duckanon.query.names import folded
+from duckanon.toml import Section
+from duckanon.toml.checks import a_table, one_character, one_of, text, truth
 
 ENCODINGS = ("utf-8", "utf-16", "latin-1")
 TYPES = ("VARCHAR", "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "DOUBLE", "DATE", "TIMESTAMP")

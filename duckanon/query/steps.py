@@ -18,6 +18,7 @@ class Metric:
     column: str | None
     question: str
     query: exp.Select
+    order: int = 1000  # among those of a column
 
 
 @dataclass(frozen=True)
@@ -79,3 +80,19 @@ def value_counts(request: MetricRequest, sensitive: str) -> dict[str, exp.Query]
     keys = [*request.groups, column("v")]
     counts = select(*keys, y="COUNT(*)").from_(table(request.renamed)).group_by(*keys)
     return {**renamed_columns(request, v=sensitive), "counts": counts}
+
+
+def value_shares(request: MetricRequest, sensitive: str) -> dict[str, exp.Query]:
+    """In every class of x rows, y have the value v."""
+    shares = select(column("v"), column("y"), x=over_class(request, "SUM(y)")).from_(table("counts"))
+    return {**value_counts(request, sensitive), "shares": shares}
+
+
+HIGHEST_SHARE = "MAX(CAST(y AS DOUBLE) / CAST(x AS DOUBLE))"
+
+
+def per_value(**figures: str) -> exp.Select:
+    """Of the step `shares` one row per value, the most frequent first."""
+    figured = select(value="v", row_count="CAST(SUM(y) AS BIGINT)", **figures).from_(table("shares"))
+    most_first = exp.Ordered(this=column("row_count"), desc=True)
+    return figured.where(sql("v IS NOT NULL")).group_by(column("v")).order_by(most_first)

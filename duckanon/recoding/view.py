@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from duckanon.census.counting import Census, released_columns
-from duckanon.census.people import ROWS, counting_unit
+from duckanon.census.people import counting_unit
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import COLLATED, BoundSource
 from duckanon.census.values import ValueTable, describe_values
@@ -20,6 +20,7 @@ from duckanon.hierarchy.unmapped import shown_as_top
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.levels import levelled_rules
 from duckanon.models.registry import class_rules
+from duckanon.models.unit import ROWS
 from duckanon.policy import Policy
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps

@@ -120,6 +120,7 @@ def _canonical(value: Any, folder: Path) -> Any:
         asked = {name: item for name, item in told.items() if name not in usual or usual[name] != item}
         if kind == "Source" and asked.get("file"):
             asked["file"] = _beside(asked["file"], folder)
+        asked |= asked.pop("thresholds", {})  # each a part of its column, or value, as any other
         return [kind, {name: _canonical(item, folder) for name, item in asked.items() if item != {}}]
     if isinstance(value, Mapping):
         return sorted(([key, _canonical(item, folder)] for key, item in value.items()), key=lambda pair: str(pair[0]))

@@ -7,10 +7,13 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.census.people import ROWS, counting_unit, gathered
-from duckanon.models import Finding, k_rule
+from duckanon.census.people import counting_unit, gathered
+from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import class_rules, table_rules
+from duckanon.models.rules import ValueMeasure
+from duckanon.models.unit import ROWS
 from duckanon.query.expressions import column, same, sql, table
 from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up
@@ -62,7 +65,8 @@ class Measurer:
             if (rules := class_rules(values.wanted, values.numeric))
         ]
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
-        self.constraints = [k_rule(policy.k)] + [rule.constraint for part in self.judged for rule in part.rules]
+        self.constraints = [K_ANONYMITY.constraint(policy.k)]
+        self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
         self.base = self._base()
 
     def _base(self) -> exp.Table:
@@ -99,42 +103,43 @@ class Measurer:
         )
 
     def _table_findings(self, node: Node) -> list[Finding]:
-        """ALP and DIF over the classes that do not fail."""
+        """What the rules of the whole table measure over the classes that do not fail."""
         found = []
-        keys = self.census.keys(node)
         for index, rules in self.table_rules.items():
-            leaks = self._leaks(node, keys, index)
+            measures = {rule.measure.name: rule.measure for rule in rules}
+            measured = {name: self._of_values(node, index, measure) for name, measure in measures.items()}
             for rule in rules:
-                at = 1 if rule.constraint.name == "alp" else 2
-                measured = [row[at] for row in leaks if row[0] in rule.ordinals]
-                found.append(Finding(rule.constraint, max(measured, default=None)))
+                values = [row for row in measured[rule.measure.name] if row["named"] in rule.ordinals]
+                worst = max((row[rule.constraint.name] for row in values), default=None)
+                found.append(Finding(rule.constraint, worst))
         return found
 
-    def _leaks(self, node: Node, keys: list[str], index: int) -> list[tuple[Any, ...]]:
-        """named, the highest ALP and the highest DIF of the values of that name; wang eq. 2."""
-        value = column(f"s{index}")
+    def _of_values(self, node: Node, index: int, measure: ValueMeasure) -> list[dict[str, Any]]:
+        """The highest of what the constraints on a measure bound, of the values of each name."""
+        value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
         counts = exp.select(*columns, value.as_("value"), sql(self.unit.number).as_("y"))
         counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
         size = column(self.unit.size, "holding_classes")
-        leaks = select(column("value"), alp=sql(_ALP, size=size), highest_lp=sql("MAX(y / :size)", size=size))
+        figures = {name: sql(figure, size=size) for name, figure in measure.figures.items()}
         on = same(keys, "present_values", "holding_classes", nulls=False)
-        leaks = leaks.from_(table("present_values")).join(table("holding_classes"), on=on).group_by(column("value"))
+        of_value = select(column("value"), **figures).from_(table("present_values"))
+        of_value = of_value.join(table("holding_classes"), on=on).group_by(column("value"))
         described = exp.alias_(self.census.sensitive[index].table, "known", table=True)
         query = (
-            select(column("named", "known"), alp="MAX(leaks.alp)", dif="MAX(leaks.highest_lp - leaks.alp)")
-            .from_(table("leaks"))
-            .join(described, on=exp.EQ(this=column("value", "leaks"), expression=column("code", "known")))
+            select(column("named", "known"), **{name: f"MAX({judged})" for name, judged in measure.judged.items()})
+            .from_(table(measure.name))
+            .join(described, on=exp.EQ(this=column("value", measure.name), expression=column("code", "known")))
             .group_by(column("named", "known"))
         )
-        query = with_steps(
-            query,
+        steps = {
             **self.class_steps(node),
-            holding_classes=exp.select("*").from_(table("classes")).where(sql("NOT failing")),
-            present_values=counts,
-            leaks=leaks,
-        )
-        return self.census.workbench.fetch(query, f"check: what the classes of node {node} leak")
+            "holding_classes": exp.select("*").from_(table("classes")).where(sql("NOT failing")),
+            "present_values": counts,
+            measure.name: of_value,
+        }
+        rows = self.census.workbench.fetch(with_steps(query, **steps), f"check: {measure.name} at node {node}")
+        return [dict(zip(("named", *measure.judged), row, strict=True)) for row in rows]
 
 
 _ALP = "SUM(y * y / :size) / SUM(y)"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from duckanon.census.people import ROWS
+from duckanon.models import ClassModel, ColumnModel, TableModel
+from duckanon.models.registry import models_of
+from duckanon.models.unit import ROWS
 from duckanon.search.measure import Measurer
-
-# Rules that merging classes may break, even with nothing suppressed. (It may raise DIF, too, but not at the top.)
-_NEVER_MONOTONE = ("proximity",)
 
 
 def is_monotone(measurer: Measurer) -> bool:
@@ -14,14 +13,20 @@ def is_monotone(measurer: Measurer) -> bool:
     alone; and of two classes that share people the whole may break a rule that both of them hold."""
     if not measurer.judged:
         return True
-    rules = [rule.constraint.name for part in measurer.judged for rule in part.rules]
-    return _merging_is_safe(measurer) and not any(name in _NEVER_MONOTONE for name in rules)
+    of_classes = [model for model in _asked(measurer) if isinstance(model, ClassModel)]
+    return _merging_is_safe(measurer) and all(model.monotone for model in of_classes)
 
 
 def top_is_best(measurer: Measurer) -> bool:
-    """Whether no node holds if the top does not. Of all rows together ALP is least and DIF is 0 (wang, theorem 2); but
-    with a budget other nodes suppress other rows."""
-    return is_monotone(measurer) and (not measurer.table_rules or _merging_is_safe(measurer))
+    """Whether no node holds if the top does not. What is best of all rows together (ALP and DIF are) need not be with a
+    budget: other nodes suppress other rows."""
+    of_table = [model for model in _asked(measurer) if isinstance(model, TableModel)]
+    best = _merging_is_safe(measurer) and all(model.best_at_top for model in of_table)
+    return is_monotone(measurer) and (not of_table or best)
+
+
+def _asked(measurer: Measurer) -> list[ColumnModel]:
+    return [model for values in measurer.census.sensitive for model in models_of(values.wanted)]
 
 
 def _merging_is_safe(measurer: Measurer) -> bool:

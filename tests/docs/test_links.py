@@ -90,7 +90,7 @@ def test_every_word_of_the_glossary_is_where_it_says() -> None:
 @pytest.mark.parametrize(
     ("question", "told_by"),
     [
-        ("How is t-closeness judged?", "def closeness_rules"),
+        ("How is t-closeness judged?", "class Closeness(ClassModel)"),
         ("Where is a CSV release renamed?", "os.replace(self.unfinished, self.path)"),
         ("Who decides the next node?", "def choose(node: Node) -> int"),
         ("What does a ledger line hold?", "class Entry"),

@@ -18,9 +18,9 @@ from jsonschema import Draft202012Validator
 from duckanon import Policy, PolicyError, resources
 from duckanon.policy.hierarchy import NESTS_IN
 from duckanon.policy.load import LOSSES, METHODS
-from duckanon.policy.reader import Section
 from duckanon.policy.release import COMPRESSIONS, KINDS
 from duckanon.policy.source import ENCODINGS
+from duckanon.toml import Section
 from tests.support.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "policy.md").read_text(encoding="utf-8")

@@ -116,7 +116,7 @@ def test_building_the_classes_takes_time_by_the_number_of_thresholds() -> None:
     """Four times as many values with thresholds of their own: about four times the work, not sixteen times."""
 
     def calls(values: int) -> int:
-        own = {f"v{place}": ValueThresholds(alpha=0.5, l=2) for place in range(values)}
+        own = {f"v{place}": ValueThresholds({"alpha": 0.5, "l": 2}) for place in range(values)}
         rules = class_rules(Sensitive("s", values=own), numeric=False)
         counted = 0
 

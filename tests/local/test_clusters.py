@@ -6,7 +6,7 @@ import csv
 import random
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import duckdb
@@ -139,11 +139,15 @@ def _levels(wanted: Policy) -> str:
 def must_hold(placed: Placed) -> None:
     """Every class, by its released text, holds every class-level constraint, by the plain-Python reference."""
     given = placed.policy.sensitive[0]
-    names = ("column", "l", "entropy_l", "t", "alpha", "publish", "levels", "level_alpha", "level_l", "level_weight")
-    wanted = reference.Sensitive(**{name: getattr(given, name) for name in names})
-    values = {value: reference.OfValue(alpha=v.alpha, l=v.l) for value, v in given.values.items()}
-    recursive = (given.recursive.c, given.recursive.l) if given.recursive else None
-    proximity = (given.proximity.epsilon, given.proximity.m) if given.proximity else None
+    names = ("l", "entropy_l", "t", "alpha", "level_l", "level_weight")
+    wanted = reference.Sensitive(given.column, **{name: given.threshold(name) for name in names})
+    wanted = replace(wanted, publish=given.publish, levels=given.levels)
+    wanted = replace(wanted, level_alpha=given.threshold("level_alpha") or {})
+    values = {
+        v: reference.OfValue(alpha=own.threshold("alpha"), l=own.threshold("l")) for v, own in given.values.items()
+    }
+    recursive = astuple(given.threshold("recursive")) if "recursive" in given.thresholds else None
+    proximity = astuple(given.threshold("proximity")) if "proximity" in given.thresholds else None
     wanted = replace(wanted, values=values, recursive=recursive, proximity=proximity)
     source = [{"s": wanted.shown(row[3])} for row in placed.rows]
     rules = list(reference.class_rules(wanted, source))

@@ -14,11 +14,9 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import ErrorLevel
 
-from duckanon.analysts.portable.closeness import closeness_metric
-from duckanon.analysts.portable.diversity import diversity_metrics
-from duckanon.analysts.portable.shares import share_metrics
-from duckanon.analysts.portable.sizes import size_metrics
 from duckanon.errors import Fault, PolicyError
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.registry import column_models
 from duckanon.query.names import quoted, split_name
 from duckanon.query.steps import Metric, MetricRequest
 
@@ -56,10 +54,10 @@ def metric_queries(
         raise PolicyError(faults)
     request = MetricRequest(source, qi, k, l, c)
     ordered = {name.lower() for name in numeric}
-    metrics = list(size_metrics(request))
+    metrics = list(K_ANONYMITY.metrics(request))
     for name in sensitive:
-        metrics += [*diversity_metrics(request, name), *share_metrics(request, name)]
-        metrics.append(closeness_metric(request, name, name.lower() in ordered))
+        found = [m for model in column_models() for m in model.metrics(request, name, name.lower() in ordered)]
+        metrics += sorted(found, key=lambda metric: metric.order)
     return metrics
 
 

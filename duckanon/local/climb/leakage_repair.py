@@ -1,10 +1,15 @@
-"""ALP and DIF of a placement (wang): the classes that leak most join others until both hold."""
+"""What the whole table of a placement must hold, as ALP and DIF (wang): the classes that leak most join others until it
+does."""
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from duckanon.local.climb.class_repair import ClassRepair
+from duckanon.models import TableRule
+from duckanon.models.rules import ValueMeasure
 from duckanon.query.dialects import WORKBENCH
-from duckanon.query.expressions import TOLERANCE
+from duckanon.query.expressions import column, sql
 
 _PART = 8  # of the classes above a value's average, one in this many rises at a time
 
@@ -35,7 +40,7 @@ class LeakageRepair:
         return self.tuples.count("leaking")
 
     def _broken(self, index: int) -> list[str]:
-        tuples = self.tuples
+        tuples, rules = self.tuples, self.tuples.measurer.table_rules[index]
         keys = ", ".join(self.repair.keys)
         classed = (
             f"SELECT m.id, c.class, c.x FROM {tuples.name('members')} m "
@@ -46,24 +51,33 @@ class LeakageRepair:
             f"SELECT m.class, m.x, v.s{index} AS value, CAST(SUM(v.n) AS DOUBLE) AS y FROM ({classed}) m "
             f"JOIN {tuples.name('cells')} v ON v.id = m.id WHERE v.s{index} IS NOT NULL GROUP BY ALL",
         )
-        shares = tuples.name(f"shares_{index}")
-        described = tuples.census.sensitive[index].table.sql(WORKBENCH, identify=True)
-        leaked = f"SELECT value, SUM(y * y / x) / SUM(y) AS alp, MAX(y / x) AS lp FROM {shares} GROUP BY value"
-        tuples.make(
-            f"leaks_{index}",
-            f"SELECT l.*, d.named FROM ({leaked}) l JOIN {described} d ON d.code = l.value",
+        for measure in {rule.measure.name: rule.measure for rule in rules}.values():
+            self._measure(index, measure)
+        return [self._guilty(index, rule) for rule in rules]
+
+    def _measure(self, index: int, measure: ValueMeasure) -> None:
+        """Makes a table of the measure's name: its figures of every value, and the value's ordinal."""
+        tuples, size = self.tuples, column("x", "s")
+        figures = [f"{_text(sql(figure, size=size))} AS {name}" for name, figure in measure.figures.items()]
+        measured = f"SELECT value, {', '.join(figures)} FROM {tuples.name(f'shares_{index}')} s GROUP BY value"
+        described = _text(tuples.census.sensitive[index].table)
+        named = f"SELECT l.*, d.named FROM ({measured}) l JOIN {described} d ON d.code = l.value"
+        tuples.make(f"{measure.name}_{index}", named)
+
+    def _guilty(self, index: int, rule: TableRule) -> str:
+        """The classes that should grow where a rule is broken."""
+        shares, figures = (self.tuples.name(f"{name}_{index}") for name in ("shares", rule.measure.name))
+        broken = _text(rule.constraint.fails(sql(rule.measure.judged[rule.constraint.name])))
+        guilty = (
+            f"{shares} s JOIN {figures} l USING (value) WHERE l.named IN ({', '.join(map(str, rule.ordinals))}) "
+            f"AND {broken} AND {_text(rule.guilty)}"
         )
-        leaks = tuples.name(f"leaks_{index}")
-        parts = []
-        for rule in tuples.measurer.table_rules[index]:
-            bound, ordinals = rule.constraint.threshold + TOLERANCE, ", ".join(map(str, rule.ordinals))
-            figure = "l.alp" if rule.constraint.name == "alp" else "l.lp - l.alp"
-            broken = f"{shares} s JOIN {leaks} l USING (value) WHERE l.named IN ({ordinals}) AND {figure} > {bound!r}"
-            if rule.constraint.name == "alp":
-                nth = "ROW_NUMBER() OVER (PARTITION BY value ORDER BY s.y / s.x DESC, s.y DESC, s.class)"
-                above = f"{broken} AND s.y / s.x > l.alp - {TOLERANCE!r}"
-                ranked = f"SELECT s.class, {nth} AS nth, COUNT(*) OVER (PARTITION BY value) AS of FROM {above}"
-                parts.append(f"SELECT class FROM ({ranked}) WHERE (nth - 1) * {_PART} < of")
-            else:
-                parts.append(f"SELECT s.class FROM {broken} AND s.y / s.x - l.alp > {bound!r}")
-        return parts
+        if not rule.gradually:
+            return f"SELECT s.class FROM {guilty}"
+        nth = "ROW_NUMBER() OVER (PARTITION BY value ORDER BY s.y / s.x DESC, s.y DESC, s.class)"
+        ranked = f"SELECT s.class, {nth} AS nth, COUNT(*) OVER (PARTITION BY value) AS of FROM {guilty}"
+        return f"SELECT class FROM ({ranked}) WHERE (nth - 1) * {_PART} < of"
+
+
+def _text(expression: exp.Expr) -> str:
+    return expression.sql(WORKBENCH, identify=True)

@@ -17,6 +17,7 @@ from duckanon.local import Placement
 from duckanon.local.clusters.distance import Distance
 from duckanon.local.tables import Tables
 from duckanon.models.classes import judged_classes
+from duckanon.models.wanted import own_thresholds
 from duckanon.policy import Sensitive
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import TOLERANCE
@@ -232,24 +233,25 @@ def _lowest(hierarchy: Hierarchy) -> str:
 def _asked_of_values(values: ValueTable) -> str:
     """code, need, bit: how many distinct values a class with this one must have, and its level of sensitivity."""
     wanted = values.wanted
-    own = {ordinal: v.l for ordinal, v in enumerate(wanted.values.values(), start=1) if v.l is not None}
+    own = own_thresholds(wanted, "l")
     cases = " ".join(f"WHEN {ordinal} THEN {least}" for ordinal, least in own.items())
     need = f"CASE named {cases} ELSE 0 END" if own else "0"
     # Beyond 62 levels the last bit stands for all: bits only tell which partners are worth a look.
     bits = " ".join(f"WHEN {level} THEN {1 << min(position, 62)}" for position, level in enumerate(wanted.levels))
     bit = f"CAST(CASE level {bits} ELSE 0 END AS BIGINT)" if bits else "CAST(0 AS BIGINT)"
     table = values.table.sql(WORKBENCH, identify=True)
-    return f"SELECT code, GREATEST({need}, {wanted.l or 0}) AS need, {bit} AS bit FROM {table}"
+    return f"SELECT code, GREATEST({need}, {wanted.threshold('l') or 0}) AS need, {bit} AS bit FROM {table}"
 
 
 def _frequency_bounds(wanted: Sensitive) -> list[tuple[str, str]]:
     """The bounds on a column's frequencies: the value table's column that they speak of, and the bound as SQL."""
-    own = {ordinal: v.alpha for ordinal, v in enumerate(wanted.values.values(), start=1) if v.alpha is not None}
+    own, alpha = own_thresholds(wanted, "alpha"), wanted.threshold("alpha")
+    level_alpha = wanted.threshold("level_alpha")
     found = []
-    if own or wanted.alpha is not None:
-        found.append(("code", _case("v.named", own, wanted.alpha)))
-    if wanted.level_alpha:
-        found.append(("level", _case("v.level", dict(wanted.level_alpha), None)))
+    if own or alpha is not None:
+        found.append(("code", _case("v.named", own, alpha)))
+    if level_alpha:
+        found.append(("level", _case("v.level", level_alpha, None)))
     return found
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
 from duckanon.errors import Fault
-
-Check = Callable[[Any], str | None]  # the fault's text, or None when the value will do
+from duckanon.toml.checks import Check, a_table
 
 
 class Section:
@@ -69,66 +68,3 @@ def shown(value: Any) -> str:
         return str(value)
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, (int, Decimal)) and not isinstance(value, bool) and Decimal(value).is_finite()
-
-
-def a_table(value: Any) -> str | None:
-    return None if isinstance(value, dict) else "must be a table"
-
-
-def text(value: Any) -> str | None:
-    return None if isinstance(value, str) and value.strip() else "must be a non-empty text"
-
-
-def texts(value: Any) -> str | None:
-    if isinstance(value, list) and all(isinstance(item, str) and item for item in value):
-        return None
-    return "must be a list of non-empty texts"
-
-
-def one_character(value: Any) -> str | None:
-    good = isinstance(value, str) and len(value) == 1 and not value.isalnum() and value not in '"\r\n'
-    return None if good else "must be one character, and no letter, digit, quote or line end"
-
-
-def truth(value: Any) -> str | None:
-    return None if isinstance(value, bool) else "must be true or false"
-
-
-def one_of(*options: str) -> Check:
-    def check(value: Any) -> str | None:
-        return None if value in options and isinstance(value, str) else f"must be one of {', '.join(options)}"
-
-    return check
-
-
-def whole(least: int) -> Check:
-    def check(value: Any) -> str | None:
-        good = isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53
-        return None if good else f"must be a whole number of at least {least}"
-
-    return check
-
-
-def number(above: float | None = None, least: float | None = None, most: float | None = None) -> Check:
-    bounds = [
-        f"above {above:g}" if above is not None else "",
-        f"at least {least:g}" if least is not None else "",
-        f"at most {most:g}" if most is not None else "",
-    ]
-    wanted = " and ".join(bound for bound in bounds if bound)
-
-    def check(value: Any) -> str | None:
-        if is_number(value):
-            low = (above is None or value > above) and (least is None or value >= least)
-            if low and (most is None or value <= most):
-                return None
-        return f"must be a number {wanted}".rstrip()
-
-    return check
-
-
-share = number(above=0, most=1)

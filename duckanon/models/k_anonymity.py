@@ -1,0 +1,78 @@
+"""k-anonymity: every class has at least k rows or, where people are counted, people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from duckanon.models.keys import Key
+from duckanon.models.model import Model
+from duckanon.models.rules import Constraint
+from duckanon.query.expressions import column, literal, sql, table
+from duckanon.query.steps import Metric, MetricRequest, renamed_columns, select, with_steps
+from duckanon.toml import Section
+from duckanon.toml.checks import whole
+
+
+class KAnonymity(Model):
+    """The one model that every policy asks for: k is the size below which nobody is hidden, to all of duckanon."""
+
+    name, order = "k", 0
+    key = Key("k", whole(1), larger_is_stricter=True, meaning="least rows of a class, or people", example=5)
+
+    def read(self, section: Section) -> int:
+        k: int | None = self.key.read(section, required=f"state the least class size: k = {self.key.example}")
+        return k or 1
+
+    def constraint(self, k: int) -> Constraint:
+        return Constraint(self.name, None, None, k, at_least=True)
+
+    def out_of_reach(self, k: int, rows: int, people: int | None) -> Iterator[str]:
+        if k > rows:
+            yield f"privacy.k: {k} is above the {rows} rows of the source"
+        elif people is not None and k > people:
+            yield f"privacy.k: {k} is above the {people} people of the source"
+
+    def metrics(self, request: MetricRequest) -> Iterator[Metric]:
+        k = request.k
+        yield _of_sizes(request, "k_anonymity", "how many rows does the smallest class have?", select(**_K_ANONYMITY))
+        yield _of_sizes(request, "class_sizes", "how many classes are there of each size?", _HISTOGRAM.copy())
+        at_risk = sql(_AT_RISK, k=literal(k))
+        question = f"how likely is it to find a person, and how many rows are in classes below {k}?"
+        yield _of_sizes(request, "risk", question, select(**_RISK, rows_at_risk=at_risk, unique_rows=_UNIQUE))
+        question = f"which sizes below {k} are there? No rows: {k}-anonymity holds."
+        yield _of_sizes(request, "k_violations", question, _HISTOGRAM.where(sql("x < :k", k=literal(k))))
+
+
+MODEL = KAnonymity()
+
+
+def _of_sizes(request: MetricRequest, name: str, question: str, final: exp.Select) -> Metric:
+    """A metric of the classes' sizes x alone."""
+    sizes = select(x="COUNT(*)").from_(table(request.renamed)).group_by(*request.groups)
+    steps = {**renamed_columns(request), "sizes": sizes}
+    return Metric(name, None, question, with_steps(final.from_(table("sizes")), **steps))
+
+
+_UNIQUE = "COUNT(CASE WHEN x = 1 THEN 1 END)"
+
+_K_ANONYMITY = {
+    "k": "MIN(x)",
+    "classes": "COUNT(*)",
+    "row_count": "CAST(COALESCE(SUM(x), 0) AS BIGINT)",
+    "unique_rows": _UNIQUE,
+    "average_class_size": "AVG(CAST(x AS DOUBLE))",
+}
+
+_HISTOGRAM = (
+    select(class_size="x", classes="COUNT(*)", row_count="CAST(SUM(x) AS BIGINT)")
+    .group_by(column("x"))
+    .order_by(column("class_size"))
+)
+
+_RISK = {
+    "highest_risk": "CAST(1 AS DOUBLE) / CAST(MIN(x) AS DOUBLE)",
+    "average_risk": "CAST(COUNT(*) AS DOUBLE) / CAST(SUM(x) AS DOUBLE)",
+}
+_AT_RISK = "CAST(COALESCE(SUM(CASE WHEN x < :k THEN x END), 0) AS BIGINT)"

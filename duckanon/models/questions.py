@@ -1,0 +1,101 @@
+"""Whom a model may ask: the source as it was counted, before a search; the release itself, after it.
+
+The rooms of the census and of the audit lie further on; what a model needs of them is said here, and they provide it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from duckanon.models.wanted import Wanted
+
+
+class CountedColumn(Protocol):
+    """A sensitive column of the source. `table` has a row for each of its `distinct` values: value, code, rows, named,
+    level, number and share. Of the source's `rows` as many as the `budget` may be suppressed."""
+
+    @property
+    def wanted(self) -> Wanted: ...
+    @property
+    def table(self) -> exp.Table: ...
+    @property
+    def distinct(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def budget(self) -> int: ...
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]: ...
+
+
+class ReleasedRows(Protocol):
+    """What was released, by rows or by the people that they are of. It is asked through the analysts' macros, or by SQL
+    that is not that of a rule: a mistake in one is found by the other."""
+
+    @property
+    def qi(self) -> Sequence[str]: ...
+    @property
+    def shown(self) -> exp.Table:
+        """The relation itself."""
+        ...
+
+    def number(self) -> exp.Expr:
+        """How many there are in a group of rows."""
+        ...
+
+    def ask(self, query: exp.Query, note: str) -> list[tuple[Any, ...]]: ...
+
+    def fetch(
+        self, macro: str, outputs: tuple[str, ...], *about: exp.Expr, **named: exp.Expr
+    ) -> list[tuple[Any, ...]]: ...
+
+    def diversity(self, sensitive: str) -> tuple[int, float, int]:
+        """distinct l, entropy l, and how many are in classes of a single value."""
+        ...
+
+    def recursive(self, sensitive: str, least: int) -> float | None:
+        """The least c for which recursive (c, l)-diversity holds; None: there is none."""
+        ...
+
+    def value_diversity(self, sensitive: str) -> exp.Select:
+        """distinct_l by value: of the classes in which it occurs."""
+        ...
+
+    def leakage(self, sensitive: str) -> exp.Select:
+        """value, row_count, alp, highest_lp, dif."""
+        ...
+
+    def levelled(self, level: exp.Expr) -> ReleasedRows:
+        """The same classes with a column `level` in place of what the rows show."""
+        ...
+
+
+class ReleasedColumn(Protocol):
+    """A sensitive column of a release: what every audit asks of it, and its rows, to ask for more."""
+
+    @property
+    def wanted(self) -> Wanted: ...
+    @property
+    def column(self) -> str:
+        """As the relation spells it."""
+        ...
+
+    @property
+    def rows(self) -> ReleasedRows: ...
+    @property
+    def distinct_l(self) -> int | None: ...
+    @property
+    def entropy_l(self) -> float | None: ...
+    @property
+    def t(self) -> float | None: ...
+    @property
+    def leaks(self) -> exp.Table:
+        """Per value: its text, its ordinal among the `named` values, row_count, alpha, alp, dif."""
+        ...
+
+
+def only_figure(rows: list[tuple[Any, ...]]) -> Any:
+    """The one figure of a query that gives at most one."""
+    return rows[0][0] if rows else None

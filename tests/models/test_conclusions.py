@@ -1,0 +1,70 @@
+"""What a model says may be concluded from one class for another is so, on random classes; and what it denies is not."""
+
+from __future__ import annotations
+
+import random
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from duckanon.census.values import describe_values
+from duckanon.models import ClassModel
+from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.diversity import Recursive
+from duckanon.models.proximity import Proximity
+from duckanon.models.registry import asked, class_rules, column_models
+from duckanon.policy import Sensitive, ValueThresholds
+
+PAIRS = 1000
+VALUES = 6  # the numbers 1 to 6
+LEVELS = {1: ("1", "2"), 2: ("3", "4"), 3: ("5", "6")}
+WANTED = {
+    "distinct_l": Sensitive("s", {"l": 3}),
+    "entropy_l": Sensitive("s", {"entropy_l": 2.2}),
+    "recursive": Sensitive("s", {"recursive": Recursive(2.0, 2)}),
+    "value_l": Sensitive("s", values={"1": ValueThresholds({"l": 4})}),
+    "t": Sensitive("s", {"t": 0.3}),
+    "alpha": Sensitive("s", {"alpha": 0.5}, values={"1": ValueThresholds({"alpha": 0.3})}),
+    "level_l": Sensitive("s", {"level_l": 2}, levels=LEVELS),
+    "level_alpha": Sensitive("s", {"level_alpha": {1: 0.4, 3: 0.6}}, levels=LEVELS),
+    "level_weight": Sensitive("s", {"level_weight": 1.5}, levels=LEVELS),
+    "proximity": Sensitive("s", {"proximity": Proximity(1, 2)}),
+}
+
+
+def verdicts(wanted: Sensitive) -> list[tuple[bool, bool, bool]]:
+    """Of random classes, two and two: whether each holds, and whether the two as one do."""
+    chance, connection = random.Random(7), duckdb.connect()
+    connection.execute("CREATE TABLE counts AS SELECT i AS value, i AS rows FROM range(1, 7) r (i)")
+    values = describe_values(wanted, exp.select("*").from_("counts"), numeric=True)
+    connection.execute(f"CREATE TABLE described AS {values.sql('duckdb', identify=True)}")
+    cells = []
+    for pair in range(PAIRS):
+        for which in (0, 1):
+            for value in chance.sample(range(1, VALUES + 1), chance.randint(1, VALUES)):
+                rows = chance.randint(1, 4)
+                code = value if chance.random() < 0.95 else None
+                cells += [(3 * pair + which, code, rows), (3 * pair + 2, code, rows)]
+    columns = [list(column) for column in zip(*cells, strict=True)]
+    connection.execute("CREATE TABLE cells AS SELECT UNNEST(?) AS g, UNNEST(?::INT[]) AS s0, UNNEST(?) AS n", columns)
+    rules = SensitiveRules(0, exp.to_table("described"), "code", class_rules(wanted, numeric=True))
+    classes = judged_classes(exp.to_table("cells"), ["g"], 1, [rules], nulls=False)
+    query = f"SELECT NOT failing FROM ({classes.sql('duckdb', identify=True)}) ORDER BY g"
+    holds = [bool(found) for (found,) in connection.execute(query).fetchall()]
+    return list(zip(holds[0::3], holds[1::3], holds[2::3], strict=True))
+
+
+def test_every_model_of_classes_is_asked() -> None:
+    assert list(WANTED) == [model.name for model in column_models() if isinstance(model, ClassModel)]
+
+
+@pytest.mark.parametrize("name", WANTED)
+def test_what_is_said_of_merging_is_so(name: str) -> None:
+    ((model, _), *_) = asked(WANTED[name])
+    assert isinstance(model, ClassModel)
+    found = verdicts(WANTED[name])
+    assert 100 < sum(one for one, _, _ in found) < PAIRS - 100, "some hold, some do not"
+    kept = all(both for one, other, both in found if one and other)
+    kept_by_any = all(both for one, other, both in found if one or other)
+    assert (kept, kept_by_any) == (model.monotone, model.closed_under_growing)

@@ -1,0 +1,212 @@
+"""A model is one module: a file in `duckanon.models` is all that it takes for a threshold to be read, searched for,
+verified, told and documented."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from tests.support.command import Told
+from tests.support.paths import ROOT
+
+TOY = '''
+"""Of every class at least such a share has a value at all."""
+
+from sqlglot import exp
+
+from duckanon.models import ClassModel, ClassRule
+from duckanon.models.keys import Key
+from duckanon.query.expressions import column, sql
+from duckanon.query.steps import Metric, select, value_counts, with_steps
+from duckanon.toml.checks import share
+
+
+class Known(ClassModel):
+    name, order = "known", 35
+    key = Key("known", share, True, "least share of a class that has a value", example=0.5)
+    monotone = True
+
+    def rule(self, constraint, wanted, numeric):
+        figure = sql("SUM(CASE WHEN value IS NOT NULL THEN y ELSE 0 END) / :size")
+        return ClassRule(constraint, figure, describes_values=False)
+
+    def measured(self, constraint, released):
+        qi = [column(name) for name in released.rows.qi]
+        known = sql("COUNT(:v) / COUNT(*)", v=column(released.column)).as_("known")
+        classes = exp.select(known).from_(released.rows.shown).group_by(*qi)
+        ((least,),) = released.rows.ask(exp.select("MIN(known)").from_(classes.subquery("c")), "verify: known")
+        return least
+
+    def out_of_reach(self, counted):
+        query = exp.select("SUM(rows)").from_(counted.table)
+        most = counted.fetch(query)[0][0] / (counted.rows - counted.budget)
+        if most < counted.wanted.thresholds["known"]:
+            yield f"sensitive.{counted.wanted.column}.known: not so many have a value"
+
+    def metrics(self, request, sensitive, ordered):
+        steps = value_counts(request, sensitive)
+        query = with_steps(select(known="COUNT(v)").from_(exp.to_table("counts")), **steps)
+        yield Metric("known", sensitive, "how many have a value?", query)
+
+
+MODEL = Known()
+'''
+
+# A column beside the code's own: here the package finds the toy, as it would find a file among the others.
+RUN = """
+import sys
+import duckanon.models
+duckanon.models.__path__.append(sys.argv[1])
+from duckanon.cli.words import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+POLICY = """
+name = "toy"
+[source]
+table = "people"
+database = "warehouse.duckdb"
+[privacy]
+k = 2
+[quasi_identifiers.age]
+hierarchy = {{ intervals = [10, 20, 40] }}
+[sensitive.disease]
+{thresholds}
+[search]
+method = "{method}"
+[release]
+kind = "table"
+to = "released"
+"""
+
+
+class Toy:
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.models = folder, folder / "more_models"
+        self.models.mkdir()
+        self.module = self.models / "known.py"
+        self.module.write_text(TOY, encoding="utf-8")
+        with duckdb.connect(str(folder / "warehouse.duckdb")) as connection:
+            # Below 30 every second disease is known, from there on all are.
+            connection.execute(
+                "CREATE TABLE people AS SELECT 20 + i % 40 AS age, "
+                "CASE WHEN i % 40 >= 10 OR (i // 40) % 2 = 0 THEN ['flu', 'cough', 'HIV'][1 + i % 3] END AS disease "
+                "FROM range(160) r (i)"
+            )
+
+    def duckanon(self, *arguments: str) -> Told:
+        return self.python(RUN, *arguments)
+
+    def run(self, thresholds: str, method: str = "greedy") -> Told:
+        text = POLICY.format(thresholds=thresholds, method=method)
+        (self.folder / "policy.toml").write_text(text, encoding="utf-8")
+        return self.duckanon("run", "policy.toml", "--json")
+
+    def python(self, code: str, *arguments: str) -> Told:
+        ended = subprocess.run(
+            [sys.executable, "-c", code, str(self.models), *arguments],
+            cwd=self.folder,
+            env={"PYTHONPATH": str(ROOT), "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return Told(ended.returncode, ended.stdout, ended.stderr)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Toy:
+    return Toy(tmp_path)
+
+
+def of(result: Any, name: str) -> dict[str, Any]:
+    (found,) = [constraint for constraint in result["constraints"] if constraint["name"] == name]
+    return dict(found)
+
+
+def test_its_key_is_checked(toy: Toy) -> None:
+    told = toy.run("known = 1.5")
+    assert told.code == 2
+    assert "sensitive.disease.known: must be a number above 0 and at most 1, found 1.5" in told.err
+    told = toy.run("knwon = 0.5")
+    assert told.code == 2
+    assert "sensitive.disease.knwon: unknown key — did you mean 'known'?" in told.err
+
+
+@pytest.mark.parametrize("method", ["greedy", "optimal", "climb"])
+def test_it_steers_the_search_and_is_verified(toy: Toy, method: str) -> None:
+    finer = toy.run("known = 0.5", method).json
+    coarser = toy.run("known = 0.7", method).json
+    assert finer["status"] == coarser["status"] == "released"
+    assert of(coarser, "known") == {
+        "name": "known",
+        "column": "disease",
+        "value": None,
+        "threshold": 0.7,
+        "measured": of(coarser, "known")["measured"],
+        "holds": True,
+    }
+    assert of(finer, "known")["measured"] == 0.5
+    assert of(coarser, "known")["measured"] >= 0.7
+    assert finer["utility"]["ncp"] < coarser["utility"]["ncp"]
+
+
+def test_it_comes_in_its_order(toy: Toy) -> None:
+    result = toy.run("dif = 0.9\nknown = 0.5\nlevels = { 1 = ['flu'], 2 = ['cough', 'HIV'] }\nlevel_l = 1\nalpha = 0.9")
+    names = [constraint["name"] for constraint in result.json["constraints"]]
+    assert names == ["k", "alpha", "known", "level_l", "dif"]
+
+
+def test_what_it_calls_impossible_is_said(toy: Toy) -> None:
+    told = toy.run("known = 1")
+    assert told.code == 1
+    assert "sensitive.disease.known: not so many have a value" in told.out + told.err
+
+
+def test_a_rule_that_lets_all_pass_is_found_by_the_question(toy: Toy) -> None:
+    """What the search and the audit know of a model is written twice: a mistake in one is no release."""
+    toy.module.write_text(TOY.replace("SUM(CASE WHEN value IS NOT NULL THEN y ELSE 0 END) / :size", "1"))
+    told = toy.run("known = 0.7")
+    assert told.code != 0
+    assert "known" in told.out + told.err
+    with duckdb.connect(str(toy.folder / "warehouse.duckdb")) as connection:
+        assert connection.execute("SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'").fetchall() == [
+            ("people",)
+        ]
+
+
+def test_asking_for_less_of_it_is_said(toy: Toy) -> None:
+    toy.run("known = 0.7")
+    warnings = toy.run("known = 0.5").json["warnings"]
+    assert any("sensitive.disease.known was 0.7, is 0.5" in warning for warning in warnings), warnings
+
+
+def test_it_is_printed_for_analysts(toy: Toy) -> None:
+    told = toy.duckanon("sql", "--metrics", "people", "--qi", "age", "--sensitive", "disease")
+    assert '-- known of "disease": how many have a value?' in told.out
+
+
+def test_it_is_documented(toy: Toy) -> None:
+    told = toy.python(
+        "import sys, json, duckanon.models\nduckanon.models.__path__.append(sys.argv[1])\n"
+        "from duckanon.policy.documentation import guide_with_thresholds, schema_with_thresholds\n"
+        "guide, schema = open(sys.argv[2]).read(), json.load(open(sys.argv[3]))\n"
+        "print(json.dumps([guide_with_thresholds(guide), schema_with_thresholds(schema)]))",
+        str(ROOT / "docs" / "policy.md"),
+        str(ROOT / "docs" / "policy.schema.json"),
+    )
+    guide, schema = json.loads(told.out)
+    assert "| `sensitive.COLUMN.known` | least share of a class that has a value | *none* |\n" in guide
+    assert schema["properties"]["sensitive"]["additionalProperties"]["properties"]["known"] == {
+        "description": "Least share of a class that has a value.",
+        "type": "number",
+        "exclusiveMinimum": 0,
+        "maximum": 1,
+        "examples": [0.5],
+    }
