@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from duckanon.models import ClassRule
 from duckanon.models.closeness import with_crossings
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.unit import ROWS, CountingUnit
 from duckanon.query.expressions import any_of, column, same, sql, table
 from duckanon.query.steps import with_steps
