@@ -1,6 +1,7 @@
 """Every privacy model there is: what a module of this package names as MODEL, or several as MODELS.
 
-All other rooms go over the models of this list; none of them knows one by its name.
+The other rooms go over this list and know no model by its name, but for k, which every policy asks for; only the
+clusterings of a paper know its thresholds.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def asked(wanted: Wanted) -> list[tuple[ColumnModel, Constraint]]:
             found += [(model, constraint) for constraint in constraints]
             key = model.key if value is None else model.value_key
             if key is not None and constraints:
-                unclaimed.pop((value, key.name))
+                unclaimed.pop((value, key.name), None)
     if unclaimed:
         raise PolicyError([_unknown(wanted, value, key) for value, key in unclaimed])
     return found
