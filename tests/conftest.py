@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,9 +38,9 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-@pytest.fixture
-def people(folder: Folder) -> Folder:
-    """200 people: age, zip, sex, disease, name."""
+@pytest.fixture(scope="session")
+def people_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Folder(tmp_path_factory.mktemp("people"))
     folder.sql(
         """
         CREATE TABLE people AS
@@ -48,6 +50,13 @@ def people(folder: Folder) -> Folder:
         FROM range(200) AS r (i)
         """
     )
+    return folder.database
+
+
+@pytest.fixture
+def people(folder: Folder, people_database: Path) -> Folder:
+    """200 people: age, zip, sex, disease, name."""
+    shutil.copy(people_database, folder.database)
     return folder
 
 
@@ -71,6 +80,13 @@ def postgres() -> Iterator[Server]:
     """A server for all tests that need one; skipped where none starts."""
     with running() as server:
         yield server
+
+
+@pytest.fixture(autouse=True)
+def alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test of a unit starts no process."""
+    if request.node.get_closest_marker("unit"):
+        monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a unit test starts a process"))
 
 
 # -- what a test may need -------------------------------------------------------------------------

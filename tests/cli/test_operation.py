@@ -25,8 +25,7 @@ import pytest
 import duckanon as api
 from duckanon.cli.demo import demo
 from duckanon.cli.words import parser
-from duckanon.engine.lock import lock_path, locked, one_at_a_time
-from duckanon.errors import BusyError
+from duckanon.engine.lock import one_at_a_time
 from duckanon.ledger import ReleaseAddress
 from duckanon.policy import Policy
 from tests.support.command import Command
@@ -202,53 +201,6 @@ def test_a_database_in_use_is_waited_for(people: Folder, duckanon: Command, comm
         policy = people.policy(PEOPLE)
         assert "in use" in duckanon(command, policy).err
         assert duckanon(command, policy, "--wait", 30).code == {"run": 0, "check": 1}[command]
-
-
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path) -> None:
-    key = ("test", str(tmp_path))
-    code = f"from duckanon.engine.lock import locked\nwith locked('x', {key!r}): print(1, flush=True); input()"
-    holder = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    holder.stdout.readline()
-    with pytest.raises(BusyError, match=f"process {holder.pid}"), locked("x", key):
-        pass
-    holder.kill()
-    holder.communicate()
-    assert lock_path(key).exists()
-    with locked("x", key):
-        pass
-    assert not lock_path(key).exists()
-
-
-def test_locks_keep_their_word_under_pressure(tmp_path: Path) -> None:
-    key, inside, most = ("test", str(tmp_path)), [], []
-
-    def work() -> None:
-        for _ in range(10):
-            with locked("x", key, wait=60):
-                inside.append(1)
-                most.append(len(inside))
-                time.sleep(0.001)
-                inside.pop()
-
-    workers = [threading.Thread(target=work) for _ in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert most == [1] * 40
-
-
-def test_a_lock_is_no_way_into_other_files(tmp_path: Path) -> None:
-    key, precious = ("test", str(tmp_path)), tmp_path / "precious"
-    precious.write_text("precious")
-    lock_path(key).symlink_to(precious)
-    try:
-        with pytest.raises(BusyError, match="cannot be opened"), locked("x", key):
-            pass
-        assert precious.read_text() == "precious"
-    finally:
-        lock_path(key).unlink()
 
 
 # -- logs -----------------------------------------------------------------------------------------

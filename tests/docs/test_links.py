@@ -10,6 +10,8 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.rooms import ROOMS
 
+pytestmark = pytest.mark.unit
+
 PAGES = sorted(
     path
     for folder in (".", "docs", "fixtures", "hierarchies", "integrations/dbt")

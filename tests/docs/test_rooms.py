@@ -10,6 +10,8 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.rooms import ROOMS
 
+pytestmark = pytest.mark.unit
+
 PACKAGE = ROOT / "duckanon"
 CLIENTS = ("duckdb", "adbc_driver_manager", "adbc_driver_postgresql", "psycopg", "psycopg2", "pyspark")
 # What is searched is on the workbench: these rooms know of no place where rows lie.

@@ -9,7 +9,6 @@ import socket
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,8 +18,6 @@ import polars
 import pyarrow.dataset
 import pytest
 
-from duckanon.engine.lock import lock_path, one_at_a_time
-from duckanon.errors import BusyError
 from duckanon.release import file, permissions
 from tests.support.command import Command
 from tests.support.folder import Folder, rows
@@ -240,53 +237,6 @@ def test_who_came_in_the_meantime_keeps_the_place(
     assert (told.code, f"release.to: {out}" in told.err) == (2, True)
     assert (out / "precious" if came == "folder" else out).read_text() == "precious"
     assert people.files() == ["out", "policy.toml", "warehouse.duckdb"]
-
-
-# -- the folder of the locks ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    return tmp_path
-
-
-def test_locks_lie_where_nobody_else_can_put_one(temporary: Path) -> None:
-    folder = lock_path(("key",)).parent
-    assert (folder.parent, mode(folder)) == (temporary, 0o700)
-    with one_at_a_time(("key",), 0):
-        assert [path.suffix for path in folder.iterdir()] == [".lock"]
-
-
-@pytest.mark.parametrize("taken", ["by a file", "by a link", "open to all", "by somebody"])
-def test_a_folder_of_locks_that_is_not_ours_alone_is_refused(
-    temporary: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, taken: str
-) -> None:
-    folder = temporary / f"duckanon-{os.getuid()}"
-    if taken == "by a file":
-        folder.write_text("")
-    elif taken == "by a link":
-        folder.symlink_to(tmp_path_factory.mktemp("elsewhere"))
-    elif taken == "open to all":
-        folder.mkdir()
-        folder.chmod(0o777)
-    else:
-        folder.mkdir(0o700)
-        if os.getuid() == 0:
-            os.chown(folder, 1234, 1234)
-        else:
-            monkeypatch.setattr(os, "getuid", lambda: 1234)
-            folder.rename(temporary / "duckanon-1234")
-    with pytest.raises(BusyError, match="is no folder of yours"), one_at_a_time(("key",), 0):
-        pass
-    session = tmp_path_factory.mktemp("session")
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(session))
-    if taken != "by somebody" or os.getuid() == 0:
-        assert lock_path(("key",)).parent == session
-    session.chmod(0o755)
-    with pytest.raises(BusyError, match="is no folder of yours"):
-        lock_path(("key",))
 
 
 def test_what_is_left_of_a_longer_name_is_not_ours(people: Folder, duckanon: Command) -> None:

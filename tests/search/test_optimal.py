@@ -17,7 +17,6 @@ from duckanon.census.source import bind_source
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
 from duckanon.search.batch import BatchMeasurer, aggregates
-from duckanon.search.lattice import Lattice, nowhere_above
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
 from tests.support.adult import QI, adult
@@ -75,15 +74,6 @@ def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list
             scratch.clear(keep=("cells", "census", "map_0", "map_1", "map_2", "sensitive_0"))
 
 
-def test_nodes_below_others_are_counted() -> None:
-    lattice = Lattice((3, 2, 2))
-    every = list(itertools.product(range(4), range(3), range(3)))
-    chosen = [(1, 2, 0), (3, 0, 1), (0, 1, 2), (1, 1, 0)]
-    below = [node for node in every if any(nowhere_above(node, other) for other in chosen)]
-    assert lattice.count_below(chosen) == len(below)
-    assert lattice.count_below([]) == 0
-
-
 @pytest.mark.adult
 @pytest.mark.parametrize(
     ("suppression", "levels", "suppressed", "ncp"),
@@ -104,22 +94,6 @@ def test_adult(suppression: str, levels: tuple[int, ...], suppressed: int, ncp: 
     assert effort is not None
     assert effort["nodes"] == 4320
     assert effort["measured"] + effort["pruned_by_bound"] + effort["pruned_by_failing"] == 4320
-
-
-def test_all_nodes_come_once_by_rising_bound() -> None:
-    lattice = Lattice((2, 1, 3))
-    nodes = list(lattice.ascending(lambda node: float(sum(node))))
-    assert [bound for bound, _ in nodes] == sorted(bound for bound, _ in nodes)
-    assert sorted(node for _, node in nodes) == sorted(itertools.product(range(3), range(2), range(4)))
-
-
-def test_nodes_below_a_failing_one_are_passed_over() -> None:
-    lattice, failing = Lattice((2, 1, 3)), (1, 1, 2)
-    nodes = lattice.ascending(
-        lambda node: float(sum(node)), lambda node: failing if nowhere_above(node, failing) else None
-    )
-    every = itertools.product(range(3), range(2), range(4))
-    assert sorted(node for _, node in nodes) == sorted(node for node in every if not nowhere_above(node, failing))
 
 
 @pytest.mark.parametrize("limit", ["nodes = 1", "time_limit = 0.000001"])

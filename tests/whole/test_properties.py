@@ -39,9 +39,6 @@ from tests.support.cases import (
 from tests.support.examples import examples
 from tests.support.reference import Value
 
-# -- a random table and policy ------------------------------------------------------------------------
-
-
 # -- the run ------------------------------------------------------------------------------------------
 
 
