@@ -6,7 +6,8 @@ import duckdb
 import pytest
 from sqlglot import exp
 
-from duckanon.models.rules import Constraint, k_rule
+from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.rules import Constraint
 from duckanon.query.expressions import TOLERANCE, double
 
 pytestmark = pytest.mark.unit
@@ -54,4 +55,4 @@ def test_the_worst_of_what_must_be_reached_is_the_least() -> None:
 
 
 def test_k_is_reached_by_k_and_not_by_one_less() -> None:
-    assert [k_rule(5).holds(rows) for rows in (4, 5, 6)] == [False, True, True]
+    assert [K_ANONYMITY.constraint(5).holds(rows) for rows in (4, 5, 6)] == [False, True, True]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from duckanon import Policy
-from duckanon.policy.demands import Demand, weaker
+from duckanon.models.keys import Demand
+from duckanon.policy.demands import weaker
 from tests.support.people import PEOPLE
 
 pytestmark = pytest.mark.unit

@@ -11,7 +11,8 @@ import pytest
 from duckanon import Policy, PolicyError
 from duckanon.errors import Fault
 from duckanon.policy import Intervals, Mask
-from duckanon.policy.reader import Section, number, one_of, share, text, texts, truth, whole
+from duckanon.toml import Section
+from duckanon.toml.checks import number, one_of, share, text, texts, truth, whole
 from tests.support.people import PEOPLE
 
 pytestmark = pytest.mark.unit
