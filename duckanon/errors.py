@@ -97,12 +97,12 @@ class FaultsError(DuckanonError):
         return Message.joined("\n  ", [f"{len(self.faults)} faults", *(fault.message for fault in self.faults)])
 
 
-class UsageError(FaultsError):
-    """A command or function was called with words that mean nothing there."""
-
-
 class PolicyError(FaultsError):
     """The policy file asks for something that is not possible or not there."""
+
+
+class UsageError(PolicyError):
+    """A command or function was called with words that mean nothing there."""
 
 
 class SourceError(PolicyError):

@@ -8,14 +8,14 @@ from sqlglot import ErrorLevel
 from sqlglot.errors import UnsupportedError
 
 from duckanon.engine import Column, Executed
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, UsageError
 from duckanon.query.dialects import WORKBENCH
 
 OWN = "duckdb"
 
 
 def said(executed: Executed, dialect: str) -> str:
-    """A statement as text; raises PolicyError for one that the dialect has no words for."""
+    """A statement as text; raises UsageError for one that the dialect has no words for."""
     statement = executed.statement
     if dialect == OWN:
         return statement if isinstance(statement, str) else statement.sql(WORKBENCH, identify=True, pretty=True)
@@ -36,10 +36,10 @@ def must_have_one_text(columns: Iterable[Column], dialect: str) -> None:
             raise _refused(dialect, f"the values of {column.name}, of type {column.type}, as the same texts")
 
 
-def _unsaid(executed: Executed, dialect: str, what: str) -> PolicyError:
+def _unsaid(executed: Executed, dialect: str, what: str) -> UsageError:
     return _refused(dialect, f"{what} ({executed.note})" if executed.note else what)
 
 
-def _refused(dialect: str, what: str) -> PolicyError:
+def _refused(dialect: str, what: str) -> UsageError:
     remedy = "leave --dialect out; the metrics of a table (--metrics) are printed for every dialect"
-    return PolicyError([Fault(f"--dialect {dialect}", f"cannot say {what}", remedy)])
+    return UsageError([Fault(f"--dialect {dialect}", f"cannot say {what}", remedy)])

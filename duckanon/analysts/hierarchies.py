@@ -11,7 +11,7 @@ from duckanon import resources
 from duckanon.census.source import bind_source
 from duckanon.engine import Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, HierarchyError, PolicyError
+from duckanon.errors import Fault, HierarchyError, UsageError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.unmapped import Unmapped
@@ -25,7 +25,7 @@ _EXAMPLES = 3
 def show(policy: Policy, warehouse: Warehouse, only: str | None, as_csv: bool = False) -> tuple[str, list[Fault]]:
     """Every hierarchy of the policy (or that of one column) as text, and what is wrong with any of them."""
     if as_csv and only is None:
-        raise PolicyError([Fault("--csv", "needs a column: a file holds one hierarchy", "name the quasi-identifier")])
+        raise UsageError([Fault("--csv", "needs a column: a file holds one hierarchy", "name the quasi-identifier")])
     scratch = Scratch(warehouse.workbench)
     texts: list[str] = []
     faults: list[Fault] = []
@@ -34,7 +34,7 @@ def show(policy: Policy, warehouse: Warehouse, only: str | None, as_csv: bool = 
         wanted = [(q, c) for q, c in source.quasi_identifiers if only is None or folded(c.name) == folded(only)]
         if not wanted:
             names = ", ".join(c.name for _, c in source.quasi_identifiers)
-            raise PolicyError([Fault("COLUMN", f"'{only}' is no quasi-identifier of the policy", f"it has {names}")])
+            raise UsageError([Fault("COLUMN", f"'{only}' is no quasi-identifier of the policy", f"it has {names}")])
         for pair in wanted:
             name = column(pair[1].name)
             tuples = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)

@@ -12,7 +12,7 @@ from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
 from duckanon.engine import Column, Reading, Relation, Warehouse
 from duckanon.engine.opening import open_warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, SourceError, UsageError
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, sql
 from duckanon.query.names import folded
@@ -80,7 +80,7 @@ def open_source(source: str, database: Path | None) -> Warehouse:
     """The database of a table, or one in memory for a file."""
     if database is None and not is_file(source):
         remedy = "name its database with --db, or give a CSV, Parquet or JSON file"
-        raise PolicyError([Fault("SOURCE", f"'{source}' is a table of no database", remedy)])
+        raise UsageError([Fault("SOURCE", f"'{source}' is a table of no database", remedy)])
     return open_warehouse(database, writable=False)
 
 
@@ -110,7 +110,7 @@ def _relation(source: str, sensitive: list[str], warehouse: Warehouse, scratch: 
         return found
     if not is_file(source):
         what = f"there is no table or view '{source}' in {warehouse.location}"
-        raise PolicyError([Fault("SOURCE", what, warehouse.nearest(source))])
+        raise SourceError([Fault("SOURCE", what, warehouse.nearest(source))])
     rows, name = (scratch.adopt(*thing, warehouse) for thing in (("TABLE", "source_rows"), ("VIEW", "source")))
     warehouse.define_file(name, source, Reading(numbers=tuple(sensitive)), rows)
     return Relation((name.name,), "view")
@@ -123,7 +123,7 @@ def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
     if missing:
         has = f"it has {', '.join(spelled.values())}"
         remedies = {name: _repeated(name, option) if "," in name else has for name in missing}
-        raise PolicyError([Fault(option, f"there is no column '{name}'", remedies[name]) for name in missing])
+        raise UsageError([Fault(option, f"there is no column '{name}'", remedies[name]) for name in missing])
     return list(dict.fromkeys(spelled[folded(name)] for name in names))
 
 
@@ -139,11 +139,11 @@ def _people(
         return None
     (name,) = _known([entity], "entity", columns)
     if name in qi:
-        raise PolicyError([Fault("entity", f"'{name}' is a quasi-identifier too")])
+        raise UsageError([Fault("entity", f"'{name}' is a quasi-identifier too")])
     nobody = exp.select("COUNT(*)").from_(relation.table).where(sql(":e IS NULL", e=column(name)))
     ((rows,),) = scratch.workbench.fetch(nobody)
     if rows:
-        raise PolicyError([Fault("entity", f"'{name}' is NULL in {rows:,} rows: nobody knows whose they are")])
+        raise SourceError([Fault("entity", f"'{name}' is NULL in {rows:,} rows: nobody knows whose they are")])
     return People(relation, qi, scratch, name)
 
 
@@ -155,9 +155,9 @@ def _reference(sensitive: str, relation: Relation, people: People | None) -> Rel
 def _apart(qi: list[str], sensitive: list[str]) -> None:
     both = [name for name in sensitive if name in qi]
     if not qi:
-        raise PolicyError([Fault("qi", "there is none", "name at least one quasi-identifier")])
+        raise UsageError([Fault("qi", "there is none", "name at least one quasi-identifier")])
     if both:
-        raise PolicyError([Fault("sensitive", f"'{name}' is a quasi-identifier too") for name in both])
+        raise UsageError([Fault("sensitive", f"'{name}' is a quasi-identifier too") for name in both])
 
 
 def metrics_text(found: Metrics) -> str:

@@ -12,7 +12,7 @@ from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Executed, Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.hierarchy import named_levels
 from duckanon.local import find_placement
 from duckanon.policy import MappingFile, Policy
@@ -31,7 +31,7 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
     """Every statement of a run at one node (hierarchies, census, level view, checks, release) or, of a local method, of
     its placing: what it prints gives the released rows, statement by statement."""
     if dialect not in DIALECTS:
-        raise PolicyError([Fault("--dialect", f"there is no '{dialect}'", f"one of {', '.join(DIALECTS)}")])
+        raise UsageError([Fault("--dialect", f"there is no '{dialect}'", f"one of {', '.join(DIALECTS)}")])
     scratch = Scratch(warehouse.workbench, prefix=f"duckanon_{policy.name}")
     try:
         with scratch.workbench.traced() as counting:
@@ -101,7 +101,7 @@ def _given(levels: str, census: Census) -> Node:
             chosen[folded(name.strip())] = int(level)
             named.add(folded(name.strip()))
     if faults:
-        raise PolicyError(faults)
+        raise UsageError(faults)
     return tuple(chosen.values())
 
 

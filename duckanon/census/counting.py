@@ -13,7 +13,7 @@ from duckanon.census.source import BoundSource, plain
 from duckanon.census.values import NO_LEVEL, ValueTable, value_table
 from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import EngineError, Fault, PolicyError
+from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.unmapped import Unmapped
@@ -92,7 +92,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
     if rows < _FEWEST_ROWS:
         what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
-        raise PolicyError([Fault("source", what)], policy.file)
+        raise SourceError([Fault("source", what)], policy.file)
     people = _people(policy, tuples, scratch.workbench)
     wanted = list(source.quasi_identifiers)
     built = build_hierarchies(wanted, tuples, source.warehouse, scratch, policy.unmapped)

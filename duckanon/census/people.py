@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
 from duckanon.engine import Workbench
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, SourceError
 from duckanon.models.unit import PEOPLE, ROWS, CountingUnit
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, table
@@ -44,7 +44,7 @@ def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench)
     ((rows,),) = workbench.fetch(nobody)
     if rows:
         what = f"'{policy.entity}' is NULL in {rows:,} rows: nobody knows whose they are"
-        raise PolicyError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
+        raise SourceError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
 
 
 def linked_by_pseudonym(

@@ -11,7 +11,7 @@ from duckanon.census.pseudonyms import Pseudonym
 from duckanon.engine import Column, Reading, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import TEXT
-from duckanon.errors import Fault, Message, PolicyError, Value
+from duckanon.errors import Fault, Message, SourceError, Value
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
 from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
@@ -73,7 +73,7 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
         if key not in named
     ]
     if faults:
-        raise PolicyError(faults, policy.file)
+        raise SourceError(faults, policy.file)
     hashed = {folded(name) for name in _pseudonyms(policy)}
     dropped = {folded(name) for name in policy.drop}
     hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed | dropped
@@ -135,7 +135,7 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
         what = "has a collation, by which texts that look different are equal"
         faults += [Fault(c.name, what, remedy) for row in found for c, hit in zip(texts, row, strict=True) if hit]
     if faults:
-        raise PolicyError(faults, policy.file)
+        raise SourceError(faults, policy.file)
 
 
 def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:
@@ -144,7 +144,7 @@ def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:
     relation = warehouse.find(named) if named is not None else None
     if named is not None and relation is None:
         what = f"there is no table or view '{named}' in {warehouse.location}"
-        raise PolicyError([Fault("source.table", what, warehouse.nearest(named))], policy.file)
+        raise SourceError([Fault("source.table", what, warehouse.nearest(named))], policy.file)
     return relation
 
 
@@ -217,7 +217,7 @@ def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[C
             needing = [model.written for model in models_of(s) if model.numbers is Numbers.NEEDED]
             faults += [Fault(f"sensitive.{s.column}.{key}", said, remedy) for key in needing]
     if faults:
-        raise PolicyError(faults, policy.file)
+        raise SourceError(faults, policy.file)
 
 
 def _pseudonyms(policy: Policy) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, SourceError
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
 from duckanon.policy import Sensitive
@@ -47,7 +47,7 @@ def value_table(
     needing = [model.written for model in models_of(wanted) if model.numbers is Numbers.NEEDED]
     if needing and not numeric:
         what = f"the column is {source_column.type}"
-        raise PolicyError([Fault(f"{where}.{key}", what, f"{key} needs a number") for key in needing])
+        raise SourceError([Fault(f"{where}.{key}", what, f"{key} needs a number") for key in needing])
     value = column(f"s{index}")
     counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(tuples)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
@@ -55,12 +55,12 @@ def value_table(
     ((distinct, unlevelled),) = workbench.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
     if distinct == 0:
         remedy = "list it under columns.drop to leave it out"
-        raise PolicyError([Fault(where, "has no value at all, only NULL", remedy)])
+        raise SourceError([Fault(where, "has no value at all, only NULL", remedy)])
     if wanted.needs_levels and unlevelled:
         what = f"{unlevelled} of the {distinct} values of the data have no level"
         if wanted.publish == "level":
             what = "some values of the data have no level"
-        raise PolicyError([Fault(f"{where}.levels", what, "list every value that the column has")])
+        raise SourceError([Fault(f"{where}.levels", what, "list every value that the column has")])
     found = list(_mentioned(wanted, table, workbench)) if wanted.publish == "value" else []
     warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
     if not numeric and (weighing := [m.written for m in models_of(wanted) if m.numbers is Numbers.WEIGHED]):

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def history(options: argparse.Namespace) -> int:
         what, remedy = "no ledger is named", "give a policy, or a database with --db"
         if policy is not None:
             what, remedy = f"the policy {policy.name} keeps no ledger", '[ledger] database = "ledger.duckdb" names one'
-        raise PolicyError([Fault("duckanon history", what, remedy)])
+        raise UsageError([Fault("duckanon history", what, remedy)])
     with open_warehouse(database, writable=False) as warehouse:
         runs = history(warehouse, policy.name if policy else None, options.limit)
     say(json.dumps(runs, ensure_ascii=False, default=str) if options.json else as_text(runs))
@@ -94,7 +94,7 @@ def status(options: argparse.Namespace) -> int:
 
     policies = [Policy.load(path) for path in options.policies]
     if not policies and options.db is None:
-        raise PolicyError([Fault("duckanon status", "no ledger is named", "give policies, or a database with --db")])
+        raise UsageError([Fault("duckanon status", "no ledger is named", "give policies, or a database with --db")])
     found = []
     for policy in policies:
         database = _database(policy, options.db)
@@ -114,7 +114,7 @@ def status(options: argparse.Namespace) -> int:
 
 def sql(options: argparse.Namespace) -> int:
     if (options.policy is None) == (options.metrics is None):
-        raise PolicyError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
+        raise UsageError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
     _must_have_a_meaning(options)
     if options.metrics is not None:
         from duckanon.analysts.portable import metrics_script
@@ -140,7 +140,7 @@ def _must_have_a_meaning(options: argparse.Namespace) -> None:
         remedy = "the policy says which columns are which"
     named = [name for name, value in given.items() if value not in (None, [])]
     if named:
-        raise PolicyError([Fault(name, f"has no meaning with {beside}", remedy) for name in named])
+        raise UsageError([Fault(name, f"has no meaning with {beside}", remedy) for name in named])
 
 
 def hierarchy(options: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import ErrorLevel
 
-from duckanon.errors import Fault, PolicyError
+from duckanon.errors import Fault, UsageError
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models
 from duckanon.query.names import quoted, split_name
@@ -51,7 +51,7 @@ def metric_queries(
     source = split_name(table)
     faults = [*_table_faults(table, source), *_column_faults(qi, sensitive, numeric), *_threshold_faults(k, l, c)]
     if faults or source is None:
-        raise PolicyError(faults)
+        raise UsageError(faults)
     request = MetricRequest(source, qi, k, l, c)
     ordered = {name.lower() for name in numeric}
     metrics = list(K_ANONYMITY.metrics(request))
@@ -74,7 +74,7 @@ def metrics_script(
 ) -> str:
     """The metrics of a table as a script for one of DIALECTS: each query under the question that it answers."""
     if dialect not in DIALECTS:
-        raise PolicyError([Fault("dialect", f"no dialect '{dialect}'", f"one of {', '.join(DIALECTS)}")])
+        raise UsageError([Fault("dialect", f"no dialect '{dialect}'", f"one of {', '.join(DIALECTS)}")])
     metrics = metric_queries(table, qi, sensitive, k=k, l=l, c=c, numeric=numeric)
     header = [
         f"Privacy metrics of {table}, for {dialect}. Nothing is written.",
