@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sqlglot import ErrorLevel, exp
+from sqlglot.errors import UnsupportedError
 
 from duckanon.engine import Column, Executed
 from duckanon.errors import Fault, PolicyError
@@ -33,7 +34,10 @@ def said(executed: Executed, dialect: str) -> str:
             raise _unsaid(executed, dialect, what)
     # Only PostgreSQL comes here with anything that must be said otherwise.
     told = statement.transform(_for_postgres)
-    return told.sql(dialect, identify=True, pretty=True, unsupported_level=ErrorLevel.RAISE)
+    try:
+        return told.sql(dialect, identify=True, pretty=True, unsupported_level=ErrorLevel.RAISE)
+    except UnsupportedError as error:
+        raise _unsaid(executed, dialect, str(error)) from None
 
 
 def must_have_one_text(columns: Iterable[Column], dialect: str) -> None:
