@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check bench clean
+.PHONY: demo test lint types unit check bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/duckanon demo
@@ -17,6 +17,11 @@ lint: $(VENV)/tested
 types: $(VENV)/tested
 	$(BIN)/mypy
 
+# Single modules, in seconds.
+unit: $(VENV)/tested
+	$(BIN)/python -m pytest -q -m unit
+
+# Everything, a file at a time on every core; tests/conftest.py says in which order.
 check: $(VENV)/tested
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 

@@ -89,6 +89,11 @@ def alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a unit test starts a process"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whole runs first, units last: so that two workers end at the same time."""
+    items.sort(key=lambda item: (bool(item.get_closest_marker("unit")), "/whole/" not in item.path.as_posix()))
+
+
 # -- what a test may need -------------------------------------------------------------------------
 
 

@@ -744,7 +744,7 @@ def test_names(db: Database, names: list[str]) -> None:
     db.sql(f"CREATE TABLE plain AS SELECT {cells}, hash(i) % 9 AS amount_in_euro FROM range(40) AS r (i)")
     renamed = ", ".join(f"c{c} AS {quoted(name)}" for c, name in enumerate(names))
     db.sql(f"CREATE TABLE t AS SELECT {renamed}, amount_in_euro FROM plain")
-    for c in range(0, len(names), 1 + len(names) // 8):
+    for c in range(0, len(names), 1 + len(names) // 5):
         others = [o for o in range(len(names)) if o != c and (o - c) % 5 in (1, 2)]
         for macro in [*OF_CLASSES, "people", *OF_VALUES]:
             answers = []

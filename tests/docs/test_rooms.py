@@ -67,3 +67,13 @@ def test_a_room_says_what_it_is_for_and_exports_no_more_than_names(path: Path) -
     body = ast.parse(path.read_text(encoding="utf-8")).body
     assert isinstance(body[0], ast.Expr)
     assert all(isinstance(part, (ast.ImportFrom, ast.Assign)) for part in body[1:])
+
+
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT / "tests")))
+def test_tests_share_what_is_in_support_and_nothing_else(path: Path) -> None:
+    assert [
+        name for name in imported(path) if name.startswith("tests.") and not name.startswith("tests.support.")
+    ] == []

@@ -15,7 +15,7 @@ from duckanon.release.fingerprints import policy_hash
 from tests.support.command import Command
 from tests.support.folder import Folder
 from tests.support.ledgers import outcomes, rows_of
-from tests.support.people import EXPORT, NAMED, PEOPLE
+from tests.support.people import EXPORT, NAMED, PEOPLE, UNCOMPARED
 
 # -- what is written ------------------------------------------------------------------------------
 
@@ -258,7 +258,7 @@ def test_what_a_release_is_made_from_is_told_by_its_hashes(people: Folder, ducka
     people.sql("CREATE TABLE dim AS SELECT DISTINCT zip, zip[:3] AS area FROM people")
     text = EXPORT.replace("[quasi_identifiers.sex]", '[quasi_identifiers.sex]\nhierarchy = "sex.csv"')
     text = text.replace("{ mask = [4, 3, 0] }", '{ table = "dim", columns = ["zip", "area"] }')
-    policy = people.policy(text + NAMED)
+    policy = people.policy(text + UNCOMPARED + NAMED)
 
     def hashes() -> tuple[str, str, str]:
         assert duckanon("run", policy).code == 0

@@ -16,7 +16,7 @@ from duckanon.engine.lock import one_at_a_time
 from tests.support.command import Command
 from tests.support.folder import Folder
 from tests.support.ledgers import outcomes, rows_of
-from tests.support.people import EXPORT, NAMED, PEOPLE
+from tests.support.people import EXPORT, NAMED, PEOPLE, UNCOMPARED
 
 
 def later(database: Path, hours: float) -> None:
@@ -78,9 +78,9 @@ def test_a_run_that_another_one_kept_out_leaves_a_line(people: Folder, duckanon:
 
 @pytest.mark.parametrize("kind", ["table", "csv", "parquet", "parquet_folder"])
 def test_a_release_that_somebody_edited_is_not_unchanged(people: Folder, duckanon: Command, kind: str) -> None:
-    text = EXPORT.replace('"csv"', f'"{kind}"').replace("people.csv", f"out.{kind}") + NAMED
+    text = EXPORT.replace('"csv"', f'"{kind}"').replace("people.csv", f"out.{kind}") + UNCOMPARED + NAMED
     text = text.replace('"parquet_folder"', '"parquet"\npartition_by = ["sex"]')
-    policy = people.policy(PEOPLE + NAMED if kind == "table" else text)
+    policy = people.policy(PEOPLE + UNCOMPARED + NAMED if kind == "table" else text)
 
     def status() -> str:
         told = duckanon("run", policy, "--if-changed", "--replace", "--json")

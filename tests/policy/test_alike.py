@@ -28,17 +28,15 @@ def told_of(people: Folder, duckanon: Command, text: str = POLICY) -> list[str]:
     return warnings
 
 
-@pytest.mark.parametrize("other", ALIKE.values(), ids=ALIKE)
-def test_a_value_that_looks_like_one_with_a_threshold(other: str, people: Folder, duckanon: Command) -> None:
-    assert told_of(people, duckanon) == []
-    people.sql(f"UPDATE people SET disease = '{other}' WHERE disease = 'HIV' AND age < 40")
-    ((rows,),) = people.sql(f"SELECT count(*) FROM people WHERE disease = '{other}'")
+def test_values_that_look_like_one_with_a_threshold(people: Folder, duckanon: Command) -> None:
+    for place, other in enumerate(ALIKE.values()):
+        people.sql(f"UPDATE people SET disease = '{other}' WHERE name = 'person {20 * place}'")
     (warning,) = told_of(people, duckanon)
-    assert warning.startswith(f"sensitive.disease.values.HIV: 1 other value ({rows} rows) looks like it")
-    assert other not in warning.replace("values.HIV:", "")
+    assert warning.startswith("sensitive.disease.values.HIV: 8 other values (8 rows) look like it")
+    assert not any(other in warning.replace("values.HIV:", "") for other in ALIKE.values())
 
 
-@pytest.mark.parametrize("other", ALIKE.values(), ids=ALIKE)
+@pytest.mark.parametrize("other", [ALIKE["case"], ALIKE["zero width"]])
 def test_a_value_that_the_data_spells_otherwise(other: str, people: Folder, duckanon: Command) -> None:
     people.sql(f"UPDATE people SET disease = '{other}' WHERE disease = 'HIV'")
     (warning,) = told_of(people, duckanon)

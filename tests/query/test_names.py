@@ -23,6 +23,9 @@ def test_hostile_names(hostile: Folder, duckanon: Command, table: str) -> None:
     assert duckanon("hierarchy", policy, "ünï").code == 0
 
 
+QUOTE = '"'
+
+
 @pytest.mark.parametrize("kind", ["view", "parquet", "csv"])
 def test_hostile_names_of_other_kinds(hostile: Folder, duckanon: Command, kind: str) -> None:
     to = {"view": 'select; "view', "parquet": "o'ut \" ü.parquet", "csv": "o'ut; ü.csv"}[kind]
@@ -33,3 +36,6 @@ def test_hostile_names_of_other_kinds(hostile: Folder, duckanon: Command, kind: 
     assert again.code == 0, again.err
     assert again.json["levels"] == told.json["levels"]
     assert duckanon("check", policy, "--release").code == 0
+    path = str(hostile.path / to).replace("'", "''")
+    place = f'"{to.replace(QUOTE, QUOTE * 2)}"' if kind == "view" else f"read_{kind}('{path}')"
+    assert hostile.sql(f"SELECT count(*) FROM {place}") == [(told.json["rows"]["released"],)]

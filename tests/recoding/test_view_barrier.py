@@ -406,8 +406,10 @@ EXTREMES = [
 ]
 
 
-@pytest.mark.parametrize("unmapped", ["suppress", "top"])
-@pytest.mark.parametrize(("kind", "known", "hierarchy", "extremes"), EXTREMES)
+@pytest.mark.parametrize(
+    ("kind", "known", "hierarchy", "extremes", "unmapped"),
+    [(*case, ("suppress", "top")[place % 2]) for place, case in enumerate(EXTREMES)],
+)
 def test_no_value_makes_a_view_unreadable(
     kind: str, known: str, hierarchy: str, extremes: tuple[str, ...], unmapped: str
 ) -> None:
@@ -429,17 +431,19 @@ def test_no_value_makes_a_view_unreadable(
     assert connection.execute("FROM v").fetchall() == []
 
 
-@pytest.mark.parametrize("value", ["'inf'", "'nan'", "1.7e308", "-1.7e308"])
 @pytest.mark.parametrize(
     "model", ["t = 0.9", "proximity = { epsilon = 1e308, m = 1 }", "alpha = 0.9", "entropy_l = 1.1"]
 )
-def test_no_sensitive_number_makes_a_view_unreadable(value: str, model: str) -> None:
+def test_no_sensitive_number_makes_a_view_unreadable(model: str) -> None:
     connection = duckdb.connect()
     connection.execute("CREATE TABLE t AS SELECT i % 4 AS a, (i // 4 * 100)::DOUBLE AS s FROM range(32) r (i)")
     text = LATER_POLICY.format(privacy="k = 3", hierarchy="{ intervals = [2] }", sensitive=model, method="greedy")
     assert duckanon.run(Policy.parse(text), connection).status == "released"
-    connection.execute(f"INSERT INTO t VALUES (77, {value}), (1, {value})")
-    assert 77 not in [a for a, _ in connection.execute("FROM v").fetchall()]
+    for value in ("'inf'", "'nan'", "1.7e308", "-1.7e308"):
+        connection.execute(f"INSERT INTO t VALUES (77, {value}), (1, {value})")
+        assert 77 not in [a for a, _ in connection.execute("FROM v").fetchall()]
+        connection.execute("DELETE FROM t WHERE rowid >= 32")
+        assert connection.execute("SELECT count(*) FROM v").fetchall() == [(32,)]
 
 
 LEVELS = 'levels = { 1 = ["HIV"], 2 = ["flu"], 3 = ["cold"] }\n'

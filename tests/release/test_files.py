@@ -21,7 +21,7 @@ from duckanon.query.expressions import table
 from duckanon.release import folder as folders
 from tests.support.command import Command, run_on_a_full_disk
 from tests.support.folder import Folder, query, rows
-from tests.support.people import PEOPLE, partitioned, released_to
+from tests.support.people import PEOPLE, UNCOMPARED, partitioned, released_to
 
 ODD = ["a/b", "a=b", "x y", "é", "", "%41", "..", "*", "[20, 30)", "__HIVE_DEFAULT_PARTITION__", "01", "NULL", None]
 
@@ -78,7 +78,7 @@ def test_options_of_parquet(people: Folder, duckanon: Command, compression: str)
     assert query(f"SELECT count(DISTINCT row_group_id) FROM parquet_metadata('{file}')") == [(3,)]
 
 
-@pytest.mark.parametrize(("kind", "by"), [("parquet", '["sex"]'), ("csv", '["sex"]'), ("parquet", "[]"), ("csv", "[]")])
+@pytest.mark.parametrize(("kind", "by"), [("parquet", '["sex"]'), ("csv", "[]")])
 def test_a_path_is_not_a_pattern(people: Folder, duckanon: Command, kind: str, by: str) -> None:
     """What else the path would find, were it one, is not taken for the release."""
     policy = people.policy(partitioned(kind, "o[1]*", by))
@@ -146,7 +146,7 @@ def test_a_headerless_file_of_another_width_is_no_release(people: Folder, duckan
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_a_partition_is_sorted_and_the_same_whatever_the_threads(people: Folder, duckanon: Command, kind: str) -> None:
-    people.sql("INSERT INTO people SELECT p.* FROM people p, range(1500)")
+    people.sql("INSERT INTO people SELECT p.* FROM people p, range(500)")
     policy = people.policy(partitioned(kind, by='["disease", "sex"]'))
     found = []
     for threads in (1, 4):
@@ -345,8 +345,9 @@ def test_a_folder_that_does_not_fit_on_the_disk_leaves_nothing(people: Folder) -
     assert people.files() == files
 
 
-@pytest.mark.parametrize("left", ["unfinished", "sidecar"])
-@pytest.mark.parametrize("outcome", ["released", "unchanged", "infeasible"])
+@pytest.mark.parametrize(
+    ("left", "outcome"), [("unfinished", "released"), ("sidecar", "unchanged"), ("unfinished", "infeasible")]
+)
 def test_the_next_run_sweeps_whatever_becomes_of_it(people: Folder, duckanon: Command, left: str, outcome: str) -> None:
     text = released_to("csv", "out.csv") + '[ledger]\ndatabase = "ledger.duckdb"\n'
     assert duckanon("run", people.policy(text)).code == 0
@@ -362,9 +363,9 @@ def test_the_next_run_sweeps_whatever_becomes_of_it(people: Folder, duckanon: Co
 
 MOMENTS = {
     "before the swap": "folder._exchanged = die",
-    "right after it": "place.shutil.rmtree = die",
+    "right after it": "disk_place.shutil.rmtree = die",
     "while the old one is removed": """
-place.shutil.rmtree = lambda old, **_: (next(old.rglob('*.parquet')).unlink(), die())
+disk_place.shutil.rmtree = lambda old, **_: (next(old.rglob('*.parquet')).unlink(), die())
 """,
     "between two renames": """
 folder._exchanged = lambda *_: False
@@ -376,7 +377,7 @@ os.rename = lambda one, other: die() if 'unfinished' in str(one) else rename(one
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_kill_around_the_swap(people: Folder, duckanon: Command, moment: str) -> None:
-    policy = people.policy(partitioned())
+    policy = people.policy(partitioned(more=UNCOMPARED))
     assert duckanon("run", policy).code == 0
     old = rows(people.path / "out")
     people.sql("INSERT INTO people SELECT * FROM people")
@@ -427,7 +428,7 @@ def test_partitioned_folders_are_sources(people: Folder, duckanon: Command, copy
     people.sql("UPDATE people SET zip = '0' || zip", copy.format(people.path))
     told = duckanon("run", people.policy(from_files(file)), "--json")
     assert told.code == 0, told.err
-    expected = duckanon("run", people.policy(released_to("csv", "o.csv")), "--json")
+    expected = duckanon("run", people.policy(released_to("csv", "expected.csv")), "--json")
     for part in ("levels", "rows", "classes", "privacy"):
         assert told.json[part] == expected.json[part]
 

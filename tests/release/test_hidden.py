@@ -118,8 +118,9 @@ def must_be_twins(twins: tuple[Folder, Folder], duckanon: Command, text: str, *o
 @pytest.mark.parametrize(
     ("kind", "method"),
     [
-        *(("parquet", method) for method in ("greedy", "optimal", "datafly", "climb")),
-        ("csv", "greedy"),
+        ("parquet", "greedy"),
+        ("parquet", "climb"),
+        ("csv", "optimal"),
         ("csv", "climb"),
     ],
 )
@@ -131,7 +132,7 @@ def test_rows_of_failing_classes_leave_no_trace(
     must_be_twins(twins, duckanon, text)
 
 
-@pytest.mark.parametrize("method", ["greedy", "climb", "alpha_k_clustering"])
+@pytest.mark.parametrize("method", ["greedy", "climb"])
 def test_rows_that_a_hierarchy_does_not_know_leave_no_trace(
     twins: tuple[Folder, Folder], duckanon: Command, method: str
 ) -> None:
@@ -172,15 +173,15 @@ def test_nor_where_people_are_counted(twins: tuple[Folder, Folder], duckanon: Co
     must_be_twins(twins, duckanon, text)
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-@pytest.mark.parametrize("method", ["greedy", "climb"])
 @pytest.mark.parametrize(
-    ("hierarchy", "texts", "hidden"),
+    ("hierarchy", "texts", "hidden", "method", "kind"),
     [
-        ("{ intervals = [10] }", ("30", "31"), "99.5"),
-        ("{ intervals = [10] }", ("1.50", "007"), "12345678901234567"),
-        ("{ intervals = [10] }", ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00"),
-        ('{ dates = ["month"] }', ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00"),
+        ("{ intervals = [10] }", ("30", "31"), "99.5", "greedy", "csv"),
+        ("{ intervals = [10] }", ("30", "31"), "99.5", "climb", "parquet"),
+        ("{ intervals = [10] }", ("1.50", "007"), "12345678901234567", "climb", "csv"),
+        ("{ intervals = [10] }", ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00", "greedy", "csv"),
+        ('{ dates = ["month"] }', ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00", "greedy", "csv"),
+        ('{ dates = ["month"] }', ("2024-01-01", "2024-02-01"), "2024-07-01T10:00:00", "greedy", "parquet"),
     ],
 )
 def test_nor_in_how_the_fields_of_a_csv_file_are_read(
@@ -238,8 +239,7 @@ def test_a_dictionary_lists_what_is_released(twins: tuple[Folder, Folder], ducka
     assert "hidden" not in (twins[0].path / "out").read_bytes().decode("latin-1").lower()
 
 
-@pytest.mark.parametrize("method", ["greedy", "climb"])
-@pytest.mark.parametrize("kind", ["table", "view", "parquet"])
+@pytest.mark.parametrize(("method", "kind"), [("greedy", "view"), ("climb", "table"), ("climb", "parquet")])
 def test_as_many_stars_as_the_longest_released_value_has_characters(
     folder: Folder, duckanon: Command, method: str, kind: str
 ) -> None:
@@ -258,7 +258,7 @@ def test_as_many_stars_as_the_longest_released_value_has_characters(
     assert (told.code, told.json["rows"]["suppressed"]) == (0, 1), told.err
     out = "out" if kind != "parquet" else f"read_parquet('{folder.path}/out')"
     assert folder.sql(f"SELECT DISTINCT zip FROM {out}") == [("*****",)]
-    assert "******" not in duckanon("run", policy).out
+    assert "******" not in str(told.json)
     checked = duckanon("check", policy, "--release", "--json")
     assert (checked.code, checked.json["utility"]["ncp"]) == (0, told.json["utility"]["ncp"])
     assert checked.json["levels"] == {"zip": 2, "b": 0}

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from duckanon.release import permissions
 from duckanon.release.permissions import pass_on
 
 pytestmark = pytest.mark.unit
@@ -33,6 +34,16 @@ def test_what_stands_passes_its_mode_on(tmp_path: Path, stands: int) -> None:
     new = file(tmp_path / "new", 0o600)
     pass_on(file(tmp_path / "old", stands), new, 0o644)
     assert mode(new) == stands
+
+
+@pytest.mark.parametrize(("stands", "left"), [(0o640, 0o600), (0o664, 0o644), (0o604, 0o644)])
+def test_where_the_group_cannot_stay_its_rights_do_not_go_to_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stands: int, left: int
+) -> None:
+    monkeypatch.setattr(permissions, "_owned", lambda path, user, group: False)
+    new = file(tmp_path / "new", 0o600)
+    pass_on(file(tmp_path / "old", stands), new, 0o644)
+    assert mode(new) == left
 
 
 def test_inside_a_folder_each_file_has_the_mode_of_its_namesake_and_what_is_new_is_no_more_open(tmp_path: Path) -> None:

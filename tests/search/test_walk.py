@@ -16,7 +16,7 @@ from duckanon.search import methods
 from tests.support.command import Command
 from tests.support.examples import examples
 from tests.support.folder import Folder
-from tests.support.small import MODELS, ROWS, brute_force, is_usable, loaded, small_policy
+from tests.support.small import MODELS, ROWS, holding_nodes, is_usable, loaded, small_policy
 
 PANEL = """
 name = "panel"
@@ -50,11 +50,6 @@ def panel(folder: Folder, **changed: str) -> Path:
     )
     usual = {"privacy": 'entity = "person"', "rule": "l = 2", "method": "greedy", "limits": ""}
     return folder.policy(PANEL.format(**usual | changed))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Folder:
-    return Folder(tmp_path)
 
 
 @pytest.mark.parametrize("method", ["greedy", "datafly", "optimal"])
@@ -132,6 +127,6 @@ def test_in_a_vast_lattice_the_walk_looks_around(monkeypatch: pytest.MonkeyPatch
 def test_there_is_a_release_if_some_node_holds(method: str, model: str, rows: list[tuple[Any, ...]]) -> None:
     wanted = small_policy(model, 2, "0.3", f'[search]\nmethod = "{method}"')
     with loaded(rows) as connection:
-        _, holding = brute_force(wanted, connection)
+        holding = holding_nodes(wanted, connection)
         result = api.run(wanted, connection)
     assert result.status == ("released" if holding else "infeasible")

@@ -34,4 +34,4 @@ def run_on_a_full_disk(policy: Path, most: int = 100_000) -> subprocess.Complete
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
         f"from duckanon.cli.words import main; sys.exit(main(['run', {str(policy)!r}]))"
     )
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120)

@@ -65,6 +65,18 @@ def policy(model: str, k: int, budget: str, loss: str) -> Policy:
     return small_policy(model, k, budget, f'[search]\nmethod = "optimal"\nloss = "{loss}"')
 
 
+def holding_nodes(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> list[tuple[int, ...]]:
+    """The nodes that hold, of the whole lattice, each measured alone."""
+    scratch = Scratch(DuckDB.wrap(connection))
+    census = take_census(wanted, bind_source(wanted, scratch), scratch)
+    problem = Problem.of(wanted, census)
+    measurer = Measurer(problem)
+    nodes = itertools.product(*(range(h.height + 1) for h in census.hierarchies))
+    found = [node for node in nodes if measurer.measure(node).holds(problem.budget)]
+    scratch.clear()
+    return found
+
+
 def brute_force(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> tuple[float, list[tuple[int, ...]]]:
     """The least loss of all nodes, and the nodes that have it; by measuring each alone."""
     scratch = Scratch(warehouse := DuckDB.wrap(connection))

@@ -1,4 +1,4 @@
-"""Thirty nights of one export over a warehouse that changes, and all that goes wrong meanwhile.
+"""Twenty-five nights of one export over a warehouse that changes, and all that goes wrong meanwhile.
 
 After every night what is published is whole, is either that night's release or the last one, and holds its policy by
 queries that share nothing with the product. At the end the ledger tells what happened.
@@ -335,11 +335,9 @@ class Night:
 LIVELY = [
     Night("the first release"),
     Night("people come, change and go"),
-    Night("again"),
     Night("nothing has changed", (), ends=("unchanged",)),
     Night("a city that nobody has mapped", (*LIFE, moved_to("Salem")), ends=("error",)),
     Night("it is mapped", (*LIFE, "INSERT INTO cities VALUES ('Salem', 'MA')")),
-    Night("people come, change and go"),
     Night("people of unknown cities are left out from now on", (*LIFE, moved_to("Atlantis")), SUPPRESSING),
     Night("again"),
     Night("a new disease", (*LIFE, "UPDATE people SET disease = 'measles' WHERE random() < 0.05")),
@@ -359,13 +357,10 @@ ROUGH = [
     Night("started twice; one goes", FLOOD, run=two_at_once("--if-changed"), ends=("released", "second")),
 ]
 LATE = [
-    Night("people come, change and go"),
     Night("somebody writes into the warehouse", run=beside_a_writer, ends=("shut out",)),
     Night("nobody does", ()),
     Night("a disease dies out", (*LIFE, "DELETE FROM people WHERE disease = 'measles'")),
-    Night("people come, change and go"),
     Night("nothing has changed", (), ends=("unchanged",)),
-    Night("again", (), ends=("unchanged",)),
     Night("the last night"),
 ]
 

@@ -249,7 +249,7 @@ def test_threads_on_a_large_table() -> None:
                 CREATE TABLE large AS
                 SELECT hash(i, 1) % 80 AS age, lpad((hash(i, 2) % 3000)::VARCHAR, 5, '0') AS zip,
                     (hash(i, 3) % 5)::INTEGER AS disease
-                FROM range(300_000) AS r (i) ORDER BY {order}
+                FROM range(120_000) AS r (i) ORDER BY {order}
                 """
             )
             result = duckanon.run(duckanon.Policy.parse(policy), db)
