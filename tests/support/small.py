@@ -67,8 +67,8 @@ def policy(model: str, k: int, budget: str, loss: str) -> Policy:
 
 def holding_nodes(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> list[tuple[int, ...]]:
     """The nodes that hold, of the whole lattice, each measured alone."""
-    scratch = Scratch(DuckDB.wrap(connection))
-    census = take_census(wanted, bind_source(wanted, scratch), scratch)
+    scratch = Scratch(warehouse := DuckDB.wrap(connection))
+    census = take_census(wanted, bind_source(wanted, warehouse, scratch), scratch)
     problem = Problem.of(wanted, census)
     measurer = Measurer(problem)
     nodes = itertools.product(*(range(h.height + 1) for h in census.hierarchies))
