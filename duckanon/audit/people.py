@@ -18,7 +18,7 @@ from duckanon.search.lattice import Node
 
 
 def people_of_release(recoding: Recoding, source: BoundSource, released: Relation, scratch: Scratch) -> People | None:
-    """Whose the rows of a release are, where people are of_people."""
+    """Whose the rows of a release are, where people are counted."""
     if source.entity is None:
         return None
     assert recoding.levels is not None  # the policy has refused methods without

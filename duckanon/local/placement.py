@@ -20,7 +20,7 @@ class Placement:
 
 
 def find_placement(measurer: Measurer, seen: Seen) -> Placement | None:
-    """ReleaseAddress the cells by the policy's method; None: no release within the budget was found."""
+    """Place the cells by the policy's method; None: no release within the budget was found."""
     from duckanon.local.alpha_k import alpha_k_clustering
     from duckanon.local.alpha_l import alpha_l_diversification
     from duckanon.local.climb import climb

@@ -88,7 +88,7 @@ class Climb:
         return nodes
 
     def _visit(self, nodes: list[Node]) -> None:
-        """ReleaseAddress what holds at one of the nodes, each tuple where it costs least."""
+        """Place what holds at one of the nodes, each tuple where it costs least."""
         room = max(1, _LOOKS // max(1, self.tuples.count("left_over")))
         for start in range(0, len(nodes), room):
             self._place(nodes[start : start + room])
@@ -141,7 +141,7 @@ class Climb:
 
 
 def climb(measurer: Measurer, seen: Seen) -> Placement | None:
-    """ReleaseAddress every tuple at the levels of its class; None: no release within the budget was found."""
+    """Place every tuple at the levels of its class; None: no release within the budget was found."""
     tuples = TupleTable(measurer)
     Climb(tuples, seen).run()
     repair = ClassRepair(tuples)
