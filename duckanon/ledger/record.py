@@ -25,7 +25,7 @@ from duckanon.ledger.following import Following
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.policy.demands import weaker
-from duckanon.release.fingerprints import Fingerprints, policy_hash, take_fingerprints
+from duckanon.release.fingerprints import Fingerprints, take_fingerprints
 from duckanon.release.previous import GONE, Previous, Standing, edited, read_previous, unread
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
@@ -38,7 +38,6 @@ class RunRecord:
     def __init__(self, policy: Policy, warehouse: Warehouse, address: ReleaseAddress, dry_run: bool) -> None:
         self.policy, self.warehouse, self.dry_run = policy, warehouse, dry_run
         self.started, self.started_at = time.perf_counter(), _now()
-        self.policy_hash = policy_hash(policy)
         self.address = address
         self.ledger: Ledger = open_ledger(policy, warehouse)
         self.fingerprints: Fingerprints | None = None
@@ -54,7 +53,7 @@ class RunRecord:
     def run(self) -> dict[str, str]:
         """Which run it is, for its result."""
         started = f"{self.started_at.isoformat(sep=' ', timespec='seconds')} UTC"
-        return {"policy_hash": self.policy_hash, "version": VERSION, "started": started}
+        return {"policy_hash": self.policy.hash, "version": VERSION, "started": started}
 
     @cached_property
     def last(self) -> Entry | None:
@@ -112,7 +111,7 @@ class RunRecord:
     def asks_for_less(self) -> Iterator[str]:
         """What the last release of this policy, wherever it went, was asked for and this one is not."""
         last = self.last_anywhere
-        if last is None or last.policy_text is None or last.policy_hash == self.policy_hash:
+        if last is None or last.policy_text is None or last.policy_hash == self.policy.hash:
             return
         try:
             then = Policy.parse(last.policy_text, self.policy.folder)
@@ -228,7 +227,7 @@ def _entry(policy: Policy, address: ReleaseAddress, outcome: str, message: str |
         target_place=address.to,
         method=policy.search.method,
         seconds=seconds,
-        policy_hash=policy_hash(policy),
+        policy_hash=policy.hash,
         version=VERSION,
         message=message,
         started_at=_now() - timedelta(seconds=seconds),

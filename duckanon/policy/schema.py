@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,13 @@ class Policy:
         from duckanon.policy.load import parse_policy
 
         return parse_policy(text, Path(folder), None)
+
+    @cached_property
+    def hash(self) -> str:
+        """Of what the policy means: not of its spelling, nor of the folder that it lies in."""
+        from duckanon.policy.canonical import canonical, digest_of
+
+        return digest_of(canonical(self, self.folder))
 
     def budget(self, rows: int) -> int:
         """How many of `rows` may be suppressed. A share is taken exactly as written, then rounded down."""

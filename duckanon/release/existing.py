@@ -12,7 +12,6 @@ from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.names import folded
 from duckanon.release.file import how_written, read_json, sidecar_of
-from duckanon.release.fingerprints import policy_hash
 from duckanon.release.folder import bound_release, mark_of_folder
 from duckanon.release.mark import levels_in, made_by, policy_hash_in
 
@@ -33,7 +32,7 @@ def said_levels(policy: Policy, warehouse: Warehouse) -> dict[str, int]:
 
 def says_policy(policy: Policy, warehouse: Warehouse) -> bool:
     """Whether what stands in the place was made by this policy as it is now."""
-    return policy_hash_in(_mark(policy, warehouse)) == policy_hash(policy)
+    return policy_hash_in(_mark(policy, warehouse)) == policy.hash
 
 
 def is_ours(policy: Policy, warehouse: Warehouse) -> bool:

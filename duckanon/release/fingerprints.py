@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
-from decimal import Decimal
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +13,10 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.policy import MappingFile, MappingTable, Policy
+from duckanon.policy.canonical import canonical, digest_of
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.functions import row_hash, wide
 from duckanon.query.names import folded
-
-# Where things lie is not what the policy asks for: the hashes below and the ledger's columns tell that.
-_WHERE = {"Policy": ("folder", "file", "text", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
 
 
 @dataclass(frozen=True)
@@ -34,14 +29,7 @@ class Fingerprints:
 
 
 def take_fingerprints(policy: Policy, source: exp.Table, warehouse: Warehouse) -> Fingerprints:
-    return Fingerprints(
-        policy_hash(policy), hierarchy_hash(policy, warehouse), source_fingerprint(policy, source, warehouse)
-    )
-
-
-def policy_hash(policy: Policy) -> str:
-    """Of what the policy means: not of its spelling, nor of the folder that it lies in."""
-    return _digest(_canonical(policy, policy.folder))
+    return Fingerprints(policy.hash, hierarchy_hash(policy, warehouse), source_fingerprint(policy, source, warehouse))
 
 
 def hierarchy_hash(policy: Policy, warehouse: Warehouse) -> str:
@@ -54,20 +42,20 @@ def hierarchy_hash(policy: Policy, warehouse: Warehouse) -> str:
         elif isinstance(spec, MappingTable):
             said.append(_mapping(spec, warehouse))
         else:
-            said.append(_canonical(spec, policy.folder))
-    return _digest(said)
+            said.append(canonical(spec, policy.folder))
+    return digest_of(said)
 
 
 def source_fingerprint(policy: Policy, source: exp.Table, warehouse: Warehouse) -> str:
     """Of the source's columns and rows, and of the key that its pseudonyms are made with."""
     key = os.environ.get(policy.pseudonyms.key_env, "") if policy.pseudonyms else ""
     keyed = hmac.new(key.encode(), b"duckanon ledger", "sha256").hexdigest() if key else None
-    return _digest([_rows(source, warehouse.columns(source), warehouse), keyed])
+    return digest_of([_rows(source, warehouse.columns(source), warehouse), keyed])
 
 
 def relation_fingerprint(relation: Relation, warehouse: Warehouse) -> str:
     """Of the rows that a relation shows and, of a view, of how it shows them."""
-    return _digest(
+    return digest_of(
         [_rows(relation.table, warehouse.columns(relation.table), warehouse), warehouse.definition(relation)]
     )
 
@@ -76,7 +64,7 @@ def files_fingerprint(path: Path) -> str:
     """Of the bytes of a file or, of a folder, of all its files that are not hidden."""
     files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     shown = [file for file in files if not file.name.startswith(".") or file == path]
-    return _digest([[file.relative_to(path).as_posix(), _contents_of(file)] for file in shown])
+    return digest_of([[file.relative_to(path).as_posix(), _contents_of(file)] for file in shown])
 
 
 def _rows(relation: exp.Table, columns: list[Column], warehouse: Warehouse) -> list[Any]:
@@ -109,32 +97,3 @@ def _contents(path: Path) -> str | None:
 def _contents_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _canonical(value: Any, folder: Path) -> Any:
-    """Plain JSON. What is as by default is left out, so that a key added in a later version changes no hash."""
-    if is_dataclass(value) and not isinstance(value, type):
-        kind = type(value).__name__
-        told = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _WHERE.get(kind, ())}
-        usual = {f.name: f.default for f in fields(value) if f.default is not MISSING}
-        asked = {name: item for name, item in told.items() if name not in usual or usual[name] != item}
-        if kind == "Source" and asked.get("file"):
-            asked["file"] = _beside(asked["file"], folder)
-        asked |= asked.pop("thresholds", {})  # each a part of its column, or value, as any other
-        return [kind, {name: _canonical(item, folder) for name, item in asked.items() if item != {}}]
-    if isinstance(value, Mapping):
-        return sorted(([key, _canonical(item, folder)] for key, item in value.items()), key=lambda pair: str(pair[0]))
-    if isinstance(value, Decimal):
-        return f"{value.normalize():f}"
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return [_canonical(item, folder) for item in value]
-    return value
-
-
-def _beside(file: str, folder: Path) -> str:
-    path = Path(file)
-    return str(path.relative_to(folder)) if path.is_relative_to(folder) else file
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=True).encode()).hexdigest()

@@ -6,7 +6,6 @@ import json
 from datetime import UTC, datetime
 
 from duckanon.policy import Policy
-from duckanon.release.fingerprints import policy_hash
 
 
 def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:
@@ -14,7 +13,7 @@ def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:
     mark = {
         "duckanon": version,
         "policy": policy.name,
-        "policy_hash": policy_hash(policy),
+        "policy_hash": policy.hash,
         "k": policy.k,
         "levels": levels,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),

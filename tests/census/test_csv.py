@@ -492,12 +492,12 @@ def test_metrics_of_a_csv_file(folder: Folder, duckanon: Command) -> None:
 
 def test_the_hash_of_a_policy_without_options_is_as_before() -> None:
     from duckanon import Policy
-    from duckanon.release.fingerprints import _canonical
+    from duckanon.policy.canonical import canonical
 
     plain = POLICY.format(csv="", roles=KEPT)
-    ((_, said),) = [_canonical(Policy.parse(plain).source, Path("."))]
+    ((_, said),) = [canonical(Policy.parse(plain).source, Path("."))]
     assert "csv" not in said
     ((_, said),) = [
-        _canonical(Policy.parse(POLICY.format(csv='[source.csv]\nnull = "NA"\n', roles=KEPT)).source, Path("."))
+        canonical(Policy.parse(POLICY.format(csv='[source.csv]\nnull = "NA"\n', roles=KEPT)).source, Path("."))
     ]
     assert said["csv"] == ["CsvOptions", {"null": ["NA"]}]

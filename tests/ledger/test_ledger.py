@@ -11,7 +11,6 @@ import pytest
 
 import duckanon as api
 from duckanon import Policy
-from duckanon.release.fingerprints import policy_hash
 from tests.support.command import Command
 from tests.support.folder import Folder
 from tests.support.ledgers import outcomes, rows_of
@@ -233,7 +232,7 @@ def test_a_warehouse_called_duckanon_keeps_no_ledger(people: Folder, duckanon: C
 
 def test_the_policy_hash_is_of_its_meaning() -> None:
     def hashed(text: str, folder: str = "a") -> str:
-        return policy_hash(Policy.parse(text, folder))
+        return Policy.parse(text, folder).hash
 
     same = hashed(PEOPLE)
     assert hashed(PEOPLE, "b/c") == same
