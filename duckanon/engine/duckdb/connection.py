@@ -64,6 +64,7 @@ def _connect_file(path: Path, writable: bool, wait: float | None) -> duckdb.Duck
 def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill) -> None:
     settings = {
         "enable_progress_bar": False,  # it would go to standard output, in between the result
+        "async_threads": 0,  # of several threads that write to a full disk, DuckDB 2.0 may wait for one for ever
         "temp_directory": str(spill.path or ""),
         "memory_limit": limits.memory,
         "threads": limits.threads,
