@@ -30,6 +30,8 @@ from duckanon.release.previous import GONE, Previous, Standing, edited, read_pre
 from duckanon.result import Result, finding_json, plain_figures
 from duckanon.version import VERSION
 
+_NAME_ONE = 'name a file for it: [ledger] database = "ledger.duckdb"'
+
 
 class RunRecord:
     """Knows what the run is made from and what was released before, and writes down how it ends. A dry run leaves no
@@ -90,8 +92,7 @@ class RunRecord:
         if self.dry_run:
             raise ReleaseError("--if-changed: does not go with --dry-run")
         if not self.ledger.kept:
-            remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
-            raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {remedy}")
+            raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {_NAME_ONE}")
 
     def last_node(self, census: Census, incremental: bool, standing: Standing) -> tuple[int, ...] | None:
         """The node of the last release in this place, if the policy's mode or an increment follows it; None: there is
@@ -100,8 +101,7 @@ class RunRecord:
             return None
         following = Following(self.policy, census, incremental, self.warehouse)
         if not self.ledger.kept:
-            remedy = 'name a file for it: [ledger] database = "ledger.duckdb"'
-            raise ReleaseError(f"{following.asked} needs a ledger, and this run keeps none; {remedy}")
+            raise ReleaseError(f"{following.asked} needs a ledger, and this run keeps none; {_NAME_ONE}")
         if self.last is None and standing.is_release:
             raise following.stopped("the ledger does not know the release that is in the place")
         # Who keeps old releases keeps those that went elsewhere, too.
