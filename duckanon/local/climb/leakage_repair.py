@@ -15,7 +15,7 @@ _PART = 8  # of the classes above a value's average, one in this many rises at a
 
 
 class LeakageRepair:
-    """The table-level rules of the policy, asked of a repair."""
+    """The table-level rules of the policy, asked of repaired classes."""
 
     def __init__(self, repair: ClassRepair) -> None:
         self.repair, self.tuples = repair, repair.tuples

@@ -9,7 +9,7 @@ _ROUNDS = 2  # each looks at the next dearest tuples
 
 
 class Refinement:
-    """Dissolves classes of a repair in which nothing fails."""
+    """Dissolves repaired classes, of which none fails."""
 
     def __init__(self, repair: ClassRepair) -> None:
         self.repair, self.tuples = repair, repair.tuples
