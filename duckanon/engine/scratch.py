@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from sqlglot import exp
 
+from duckanon.engine.engine import Engine
 from duckanon.engine.warehouse import Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.query.expressions import create, drop, table
@@ -18,7 +19,7 @@ class _Made(NamedTuple):
 
     kind: str
     name: exp.Table
-    by: Warehouse | Workbench
+    by: Engine
 
 
 class Scratch:
@@ -36,10 +37,18 @@ class Scratch:
         """Keep the rows of a query for the length of the run. `bound`: parameters that no text may hold."""
         return self._create("TABLE", thing, query, note, bound)
 
-    def collected(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
-        """Keep what a query to the warehouse counts."""
+    def collected(self, thing: str, query: exp.Query, note: str, of: Engine) -> exp.Table:
+        """Keep what a query to the warehouse, or to the workbench itself, counts."""
+        if of is self.workbench:
+            return self.table(thing, query, note)
         name = self.adopt("TABLE", thing)
-        warehouse.collect(name, query, note)
+        cast(Warehouse, of).collect(name, query, note)
+        return name
+
+    def sent(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
+        """Keep in the warehouse what a query to the workbench gives."""
+        name = self.adopt("TABLE", thing, warehouse)
+        warehouse.send(name, query, note)
         return name
 
     def dictionary(self, thing: str, query: exp.Query) -> exp.Table:
@@ -58,7 +67,7 @@ class Scratch:
         self.workbench.execute(create(kind, name, query, temporary=True), note, bound)
         return name
 
-    def adopt(self, kind: str, thing: str, by: Warehouse | None = None) -> exp.Table:
+    def adopt(self, kind: str, thing: str, by: Engine | None = None) -> exp.Table:
         """The name of an object that the workbench, or the warehouse, itself makes; it is dropped with the others."""
         name = self.name(thing)
         self._made.append(_Made(kind, name, by or self.workbench))
