@@ -100,6 +100,7 @@ def run(
         address = ReleaseAddress.of(wanted, database)
         with noted_if_it_cannot_start(wanted, database, dry_run):
             held.enter_context(one_at_a_time(None if dry_run else address.key, wait))
+            held.enter_context(warehouse.one_at_a_time(None if dry_run else address.key, wait))
         return run(wanted, warehouse, address, RunOptions(replace, dry_run, if_changed, incremental), watch)
 
 

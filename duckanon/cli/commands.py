@@ -56,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
             # The lock comes first: else a second run would only find that the database is in use.
             held.enter_context(one_at_a_time(None if options.dry_run else address.key, options.wait))
             warehouse = held.enter_context(_open(policy, options.db, writable, options))
+            held.enter_context(warehouse.one_at_a_time(None if options.dry_run else address.key, options.wait))
         watch = held.enter_context(options.watch)
         asked = RunOptions(options.replace, options.dry_run, options.if_changed, options.incremental)
         result = run(policy, warehouse, address, asked, watch)

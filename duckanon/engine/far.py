@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -78,8 +79,8 @@ class FarWarehouse(Warehouse, ABC):
         """Execute a statement that gives no rows."""
 
     @abstractmethod
-    def _stream(self, text: str) -> pyarrow.RecordBatchReader:
-        """The rows of a query, as they come."""
+    def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
+        """The rows of a query, as they come, for as long as the context lasts."""
 
     @abstractmethod
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
@@ -103,12 +104,14 @@ class FarWarehouse(Warehouse, ABC):
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         self.workbench.note(note, query, self)
-        table = self._stream(self.said(query)).read_all()
+        with self._stream(self.said(query)) as rows:
+            table = rows.read_all()
         return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
 
     def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.workbench.note(note, query, self)
-        self.workbench.take(name, self._stream(self.said(query)))
+        with self._stream(self.said(query)) as rows:
+            self.workbench.take(name, rows)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self._send(name, query, note, temporary=True)

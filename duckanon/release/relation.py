@@ -54,7 +54,8 @@ class RelationTarget:
             self.warehouse.make_way(self.existing)
             self._source_must_stand()
         if self.place.kind != "view":
-            return recoding.query(source, AS_THEY_ARE)
+            near = self.warehouse.is_workbench
+            return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, scratch)
         assert recoding.view is not None  # no view is added to
         self.clear_kept()
         rows = source.table

@@ -72,13 +72,13 @@ class Postgres(FarWarehouse):
         with translated(text), self.connection.cursor() as cursor:
             cursor.execute(text)
 
-    def _stream(self, text: str) -> pyarrow.RecordBatchReader:
+    @contextmanager
+    def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
         from duckanon.engine.postgres.client_errors import translated
 
-        with translated(text):
-            cursor = self.connection.cursor()
+        with translated(text), self.connection.cursor() as cursor:
             cursor.execute(text)
-            return cursor.fetch_record_batch()
+            yield cursor.fetch_record_batch()
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         from duckanon.engine.postgres.client_errors import translated

@@ -45,9 +45,8 @@ class PostgresWords(PostgresGenerator):
         **PostgresGenerator.TRANSFORMS,
         exp.TryCast: unsaid("a cast that may fail (TRY_CAST)"),
         # A function that sqlglot does not know would be printed as it is.
-        **dict.fromkeys(
-            (exp.Anonymous, RowHash, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")
-        ),
+        **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
+        RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
         FiniteNumber: _between_the_largest,
         EachBelow: _series,
         exp.Try: _inside,  # what it takes away, statistics, nobody is told there
