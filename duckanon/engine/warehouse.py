@@ -26,6 +26,7 @@ class Warehouse(Protocol):
     dialect: type[Dialect]  # what its statements are said in
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
     def workbench(self) -> Workbench: ...

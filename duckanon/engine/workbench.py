@@ -42,6 +42,7 @@ class Workbench:
     """A connection to DuckDB, with the temporary tables of a search and the macros that an audit asks."""
 
     dialect = WORKBENCH
+    temporary_tables = True
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
