@@ -12,8 +12,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.models.k_anonymity import class_sizes
 from duckanon.models.leakage import leakage
 from duckanon.query.counts import ClassedTable, ValueCounts
-from duckanon.query.expressions import column, sql, table
-from duckanon.query.steps import select
+from duckanon.query.expressions import column, sql
 
 
 class Rows:
@@ -42,10 +41,9 @@ class Rows:
 
     def counted(self, thing: str, value: exp.Expr) -> tuple[exp.Table, ValueCounts]:
         """Who has which value, counted once: the table that holds it, and how it is asked."""
-        counts = self.classed.counts(value)
-        shares = select(*counts.keys, column("y"), column("x")).from_(table("shares"))
-        query = counts.asked(shares, shares=counts.shares)
-        kept = self.scratch.table(thing, query, "verify: who has which value")
+        numbered = self.engine.temporary_tables and len(self.qi) > 1
+        counts = self.classed.counts(value).sized_once(numbered)
+        kept = self.scratch.table(thing, counts.steps["counts"], "verify: who has which value")
         return kept, counts.kept(kept)
 
     def leakage(self, counts: ValueCounts, value: exp.Expr) -> exp.Select:

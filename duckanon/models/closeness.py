@@ -128,8 +128,9 @@ def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:
     """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
     keys = [column(key.name, "valued") for key in counts.groups]
     of_class = exp.Window(this=sql("SUM(valued.y)"), partition_by=[key.copy() for key in keys])
+    p, q = _ratio(column("y", "valued"), of_class), _ratio(sql("COALESCE(reference.n, 0)"), column("total"))
     gaps = (
-        select(*keys, p=_ratio(column("y", "valued"), of_class), q=_ratio(sql("COALESCE(reference.n, 0)"), sql("total")))
+        select(*keys, p=p, q=q)
         .from_(table("valued"))
         .join(table("reference"), on=sql("valued.v = reference.v"), join_type="left")
         .join(table("totals"), join_type="cross")
@@ -154,8 +155,8 @@ def _ordered_distance(counts: ValueCounts) -> dict[str, exp.Query]:
 
 
 def _ladder() -> dict[str, exp.Query]:
-    """The values of both in order, the i-th of them with its Q, and the sums as whole numbers, which are exact: reached,
-    what the reference has up to it, and before, the sum of these of all values before it."""
+    """The values of both in order, the i-th of them with its Q. `reached` is how many of the reference have one up to it,
+    `before` the sum of these over all values before it: whole numbers, which a double holds exactly."""
     both = exp.union(
         select(column("v"), column("n")).from_(table("reference")),
         select(column("v"), n="0").distinct().from_(table("valued")),
@@ -167,9 +168,7 @@ def _ladder() -> dict[str, exp.Query]:
     ladder = select(
         *map(column, ("v", "i", "reached")), before="SUM(reached) OVER (ORDER BY i) - reached", q="reached / total"
     )
-    whole = select(
-        values_="COUNT(*)", total="NULLIF(MAX(reached), CAST(0 AS DOUBLE))", area="SUM(reached)"
-    )
+    whole = select(values_="COUNT(*)", total="NULLIF(MAX(reached), CAST(0 AS DOUBLE))", area="SUM(reached)")
     return {
         "domain": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
         "reached": reached.from_(table("domain")),

@@ -90,13 +90,32 @@ class ValueCounts:
     @property
     def shares(self) -> exp.Select:
         """A step of that name: the counts, each with the size x of its class."""
-        x = column("x") if self.sized else self.over_class("SUM(y)")
-        return select(*self.keys, column("y"), x=x).from_(table("counts"))
+        return select(*self.keys, column("y"), x=self._size).from_(table("counts"))
+
+    def sized_once(self, numbered: bool) -> ValueCounts:
+        """The same with all sizes, as one step. `numbered`: a number stands for the class, which is faster to group by;
+        for that an engine must have all counts in one place."""
+        if not numbered:
+            sized = select(*self.keys, column("y"), column("x")).from_(table("shares"))
+            return self._of(self.groups, self.asked(sized, shares=self.shares))
+        nth = select(*self.keys, column("y"), *self._x, nth="ROW_NUMBER() OVER ()").from_(table("counts"))
+        sized = select(g0=self.over_class("MIN(nth)"), v="v", y="y", x=self._size).from_(table("nth"))
+        return self._of([column("g0")], self.asked(sized, nth=nth))
 
     def kept(self, name: exp.Table) -> ValueCounts:
-        """The same, of a table that the shares are kept in."""
-        kept = select(*self.keys, column("y"), column("x")).from_(name)
-        return ValueCounts(self.groups, {"counts": kept}, self.people, sized=True)
+        """The same, where a table keeps their sizes."""
+        return self._of(self.groups, select(*self.keys, column("y"), column("x")).from_(name))
+
+    def _of(self, groups: Sequence[exp.Column], counts: exp.Select) -> ValueCounts:
+        return ValueCounts(groups, {"counts": counts}, self.people, sized=True)
+
+    @property
+    def _x(self) -> list[exp.Column]:
+        return [column("x")] if self.sized else []
+
+    @property
+    def _size(self) -> exp.Expr:
+        return column("x") if self.sized else self.over_class("SUM(y)")
 
     @property
     def keys(self) -> list[exp.Column]:
