@@ -63,10 +63,10 @@ def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People
     """Measure a relation against k and every threshold of its sensitive columns; where people are counted, by the
     `people` that its rows are of."""
     counted = people or released
-    sizes = released.sizes()
+    sizes = released.sizes
     rows = sum(size * classes for size, classes in sizes)
     classes = sum(classes for _, classes in sizes)
-    counted_sizes = people.sizes() if people else sizes
+    counted_sizes = people.sizes if people else sizes
     least = min((size for size, _ in counted_sizes), default=None)
     everybody = sum(size * count for size, count in counted_sizes)
     findings = [Finding(K_ANONYMITY.constraint(k), least)]

@@ -47,7 +47,7 @@ class Linkable:
 def linkable(released: Rows, kept: list[str], numbers: list[str], k: int) -> Linkable:
     """Measure the classes over the quasi-identifiers, the `kept` columns, and those of the `numbers` that are rarely
     shared, in the released rows themselves."""
-    sizes = released.sizes()
+    sizes = released.sizes
     everybody = sum(size * classes for size, classes in sizes)
     columns = [*kept, *(name for name in numbers if _is_rarely_shared(name, released, k, everybody))]
     smallest = min((size for size, _ in sizes), default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -34,6 +35,7 @@ class Rows:
     def ask(self, query: exp.Query, note: str) -> list[tuple[Any, ...]]:
         return self.engine.fetch(query, note)
 
+    @cached_property
     def sizes(self) -> list[tuple[int, int]]:
         """The sizes of classes, and how many have it; n rows have at most √(2n) different ones."""
         found = self.ask(class_sizes(self.classed), "verify: class_sizes")

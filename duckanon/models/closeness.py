@@ -91,7 +91,9 @@ def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
     asked = exp.select("p", sql("p").as_("at"), sql("0").as_("passed")).distinct().from_(table("gaps"))
     known = exp.alias_(values.copy(), "known", table=True)
     passed = exp.select(sql("CAST(NULL AS DOUBLE)"), "cumulated", sql("1")).from_(known)
-    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at, passed)").as_("crossed")).from_(table("marks"))
+    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at NULLS FIRST, passed NULLS FIRST)").as_("crossed")).from_(
+        table("marks")
+    )
     crossed = (
         exp.select("gaps.*", "below.crossed", sql("known.prefix + known.cumulated").as_("crossed_prefix"))
         .from_(table("gaps"))
@@ -155,18 +157,22 @@ def _ordered_distance(counts: ValueCounts) -> dict[str, exp.Query]:
 
 
 def _ladder() -> dict[str, exp.Query]:
-    """The values of both in order, the i-th of them with its Q. `reached` is how many of the reference have one up to it,
-    `before` the sum of these over all values before it: whole numbers, which a double holds exactly."""
+    """The values of both in order, the i-th of them with its Q. `reached` is how many of the reference have a value up
+    to it, `before` the sum of these over all values before it: whole numbers, which a double holds exactly."""
     both = exp.union(
         select(column("v"), column("n")).from_(table("reference")),
         select(column("v"), n="0").distinct().from_(table("valued")),
         distinct=False,
     )
     reached = select(
-        column("v"), i="ROW_NUMBER() OVER (ORDER BY v)", reached="CAST(SUM(n) OVER (ORDER BY v) AS DOUBLE)"
+        column("v"),
+        i="ROW_NUMBER() OVER (ORDER BY v NULLS FIRST)",
+        reached="CAST(SUM(n) OVER (ORDER BY v NULLS FIRST) AS DOUBLE)",
     )
     ladder = select(
-        *map(column, ("v", "i", "reached")), before="SUM(reached) OVER (ORDER BY i) - reached", q="reached / total"
+        *map(column, ("v", "i", "reached")),
+        before="SUM(reached) OVER (ORDER BY i NULLS FIRST) - reached",
+        q="reached / total",
     )
     whole = select(values_="COUNT(*)", total="NULLIF(MAX(reached), CAST(0 AS DOUBLE))", area="SUM(reached)")
     return {
@@ -181,7 +187,7 @@ def _stretches(counts: ValueCounts) -> dict[str, exp.Query]:
     """From every value of a class to its next: c of its n have one up to here."""
     placed = select(*counts.groups, column("y"), column("i"), column("before")).from_(table("valued"))
     placed = placed.join(table("ladder"), on=sql("valued.v = ladder.v"))
-    by_value = sql("i")
+    by_value = exp.Ordered(this=column("i"), nulls_first=True)
     stretches = select(
         *counts.groups,
         column("i"),
@@ -197,7 +203,12 @@ def _turns() -> dict[str, exp.Query]:
     """Of every share c / n the first value whose Q reaches it: counted in one order of both."""
     asked = select(column("c"), column("n"), at=_ratio(column("c"), column("n")), passed="0").distinct()
     passed = select(c="CAST(NULL AS BIGINT)", n="CAST(NULL AS BIGINT)", at="q", passed="1").from_(table("ladder"))
-    turns = select(column("c"), column("n"), column("at"), turn="1 + SUM(passed) OVER (ORDER BY at, passed)")
+    turns = select(
+        column("c"),
+        column("n"),
+        column("at"),
+        turn="1 + SUM(passed) OVER (ORDER BY at NULLS FIRST, passed NULLS FIRST)",
+    )
     return {
         "marks": exp.union(asked.from_(table("stretches")), passed, distinct=False),
         "turns": turns.from_(table("marks")),
