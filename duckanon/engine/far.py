@@ -35,6 +35,7 @@ class FarWarehouse(Warehouse, ABC):
     words: ClassVar[type[Dialect]]  # its dialect
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
+    temporary_tables = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench

@@ -29,6 +29,7 @@ class Warehouse(Protocol):
 
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
     def workbench(self) -> Workbench: ...

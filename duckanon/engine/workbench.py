@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from sqlglot import exp
 
 from duckanon.engine.duckdb.client_errors import translated
 from duckanon.engine.duckdb.files import escaped, text
-from duckanon.engine.duckdb.macros import ASKED, macros_for
 from duckanon.engine.duckdb.release_files import ReleaseFiles
 from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
@@ -46,15 +44,15 @@ class Executed:
 
 
 class Workbench:
-    """A connection to DuckDB, with the temporary tables of a search and the macros that an audit asks."""
+    """A connection to DuckDB, with the temporary tables of a search."""
 
     dialect = WORKBENCH
+    temporary_tables = True
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
         self.files = ReleaseFiles(self)
         self._trace: list[Executed] | None = None
-        self._macros: str | None = None
 
     # -- asking -----------------------------------------------------------------------------------
 
@@ -139,28 +137,6 @@ class Workbench:
         self.run(f"CREATE TEMP TYPE {enum} AS ENUM ({texts})", "labels as a type")
         self.run(f"CREATE TEMP TABLE {coded} AS SELECT code, CAST(label AS {enum}) AS label FROM {known}", "labels")
         return True
-
-    def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
-        """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
-        assert name in ASKED, name
-        call = exp.Anonymous(this=name, expressions=list(arguments))
-        home = exp.to_identifier(self._macro_home(), quoted=True)
-        return exp.Table(this=call, db=exp.to_identifier("duckanon", quoted=True), catalog=home)
-
-    def _macro_home(self) -> str:
-        if self._macros is None:
-            home = f"duckanon_macros_{secrets.token_hex(4)}"
-            self.run(f"ATTACH ':memory:' AS {quoted(home)} (READ_WRITE)")
-            self._macros = home
-            self.run(macros_for(home))
-        return self._macros
-
-    def clear(self) -> None:
-        """Leave the connection without the catalog of the macros."""
-        if self._macros is not None:
-            with suppress(duckdb.Error):  # whatever went wrong before is the error to see
-                self.connection.execute(f"DETACH {quoted(self._macros)}")
-        self._macros = None
 
 
 def _arrived(field: pyarrow.Field) -> str:

@@ -61,11 +61,9 @@ class DuckDB(Workbench):
         self.close()
 
     def close(self) -> None:
-        if self._spill is None:
-            self.clear()
-            return
-        self.connection.close()
-        self._spill.close()
+        if self._spill is not None:
+            self.connection.close()
+            self._spill.close()
 
     @property
     def workbench(self) -> Workbench:
@@ -84,7 +82,6 @@ class DuckDB(Workbench):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self._macro_home()  # one transaction cannot write to two databases, so this comes first
         self.run("BEGIN")
         try:
             yield
