@@ -25,6 +25,7 @@ from duckanon.hierarchy.unmapped import (
 )
 from duckanon.policy import QuasiIdentifier
 from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.query.steps import select
 
 
 @dataclass(frozen=True)
@@ -148,16 +149,14 @@ def _computed(domain: exp.Table, scheme: Scheme) -> exp.Query:
     """value, n and per level label_l, order_l, size_l: the labels computed from each source value."""
     kind = scheme.kind
     assert kind is not None
-    labelled = exp.select("value", "n").from_(domain).where(known(scheme, VALUE))
+    figures: dict[str, exp.Expr] = {}
+    sizes: dict[str, exp.Expr] = {}
     for level in range(1, kind.levels + 1):
-        labelled = labelled.select(
-            kind.label(VALUE, level).as_(f"label_{level}"), kind.order(VALUE, level).as_(f"order_{level}")
-        )
-    query = exp.select("*").from_(labelled.subquery("labelled"))
-    for level in range(1, kind.levels + 1):
-        size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"label_{level}"))
-        query = query.select(size.as_(f"size_{level}"))
-    return query
+        figures |= {f"label_{level}": kind.label(VALUE, level), f"order_{level}": kind.order(VALUE, level)}
+        sizes[f"size_{level}"] = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"label_{level}"))
+    labelled = select(column("value"), column("n"), **figures).from_(domain, copy=False)
+    labelled = labelled.where(known(scheme, VALUE), copy=False)
+    return select(exp.Star(), **sizes).from_(labelled.subquery("labelled", copy=False), copy=False)
 
 
 def _with_top(labels: exp.Query, scheme: Scheme, strangers: int, num: int) -> exp.Query:
@@ -178,7 +177,7 @@ def _coded(labels: exp.Query, height: int) -> exp.Query:
     for level in range(1, height):
         code = sql("CAST(DENSE_RANK() OVER (ORDER BY :order) AS INTEGER)", order=column(f"order_{level}"))
         codes += [code.as_(f"code_{level}"), column(f"label_{level}"), column(f"size_{level}")]
-    return exp.select("value", "n", *codes).from_(labels.subquery("labels"))
+    return exp.select("value", "n", *codes).from_(labels.subquery("labels", copy=False), copy=False)
 
 
 def _descriptions(workbench: Workbench, mapping: exp.Table, scheme: Scheme) -> tuple[str, ...]:

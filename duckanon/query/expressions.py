@@ -48,7 +48,11 @@ def sql(template: str, /, **parts: exp.Expr) -> exp.Expr:
 
 @lru_cache(maxsize=512)
 def _parsed(template: str) -> exp.Expr:
-    return sqlglot.parse_one(template, dialect=WORKBENCH)
+    tree = sqlglot.parse_one(template, dialect=WORKBENCH)
+    for node in tree.walk():
+        # Where each word stood in the text, and what was said beside it: copying these takes half of a copy's time.
+        node._meta = node.comments = None
+    return tree
 
 
 def text_of(expression: exp.Expr) -> exp.Expr:
