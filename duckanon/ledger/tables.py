@@ -84,16 +84,19 @@ class _Found(NamedTuple):
 
 
 class LedgerTables:
-    """The ledger's tables in one database."""
+    """The ledger's tables as they are found in one database. Tables of these names that are not ours are an error."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
-        self._found: dict[str, _Found] = {}  # when it was last asked whether they exist
+        self._found = self._find_all()
 
+    @property
     def exist(self) -> bool:
-        """Whether both are there. Tables of these names that are not ours are an error."""
-        self._found = {name: found for name in _TABLES if (found := self._find(name))}
+        """Whether both are there."""
         return len(self._found) == len(_TABLES)
+
+    def _find_all(self) -> dict[str, _Found]:
+        return {name: found for name in _TABLES if (found := self._find(name))}
 
     def _find(self, name: str) -> _Found | None:
         relation = self.warehouse.find(quoted(SCHEMA, name))
@@ -109,10 +112,10 @@ class LedgerTables:
 
     def make(self) -> None:
         """Make what is missing: all of it, or what an earlier version had not; inside the caller's transaction."""
-        if not self.exist() or self._found["releases"].columns != COLUMNS:
+        if not self.exist or self._found["releases"].columns != COLUMNS:
             for statement in _script():
                 self.warehouse.execute(statement)
-            self.exist()
+            self._found = self._find_all()
 
     def add(self, entry: Entry, constraints: Iterable[ConstraintEntry]) -> None:
         """Record a run, after all that are recorded already; inside the caller's transaction."""
