@@ -47,12 +47,13 @@ def build_hierarchies(
     The faults of all of them are reported together.
     """
     schemes: list[Scheme] = []
+    domains: dict[int, _Domain] = {}
     unmapped: dict[int, Unmapped] = {}
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            domain = _domain(index, quasi_identifier, tuples, scratch)
-            scheme = scheme_of(index, quasi_identifier, source_column, domain, warehouse, scratch)
+            domains[index] = domain = _domain(index, quasi_identifier, tuples, scratch)
+            scheme = scheme_of(index, quasi_identifier, source_column, domain.table, warehouse, scratch)
             found = _strangers(scheme, domain, scratch.workbench, fate)
         except HierarchyError as error:
             faults += error.faults
@@ -68,66 +69,72 @@ def build_hierarchies(
     if unmapped and fate == "suppress":
         tuples = without_unknown(tuples, schemes, scratch)
         for scheme in schemes:
-            _count_again(scheme, tuples, scratch)
+            scratch.drop(domains[scheme.index].table)
+            domains[scheme.index] = _count_again(scheme, tuples, scratch)
     elif starred:
         tuples = with_tops(tuples, starred, scratch)
     ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
-    built = tuple(_build(s, rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
+    built = tuple(_build(s, domains[s.index], rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
     return Built(built, tuple(unmapped.values()), tuples, rows)
 
 
-def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
-    """The values of a column (value, n), of which there must be one."""
+@dataclass(frozen=True)
+class _Domain:
+    """The values of a column (value, n): how many there are, and how many rows have none."""
+
+    table: exp.Table
+    distinct: int
+    nulls: int
+
+
+def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> _Domain:
+    """The values of a column, of which there must be one."""
     domain = _count(index, wanted, tuples, scratch)
-    if _distinct(domain, scratch.workbench) == 0:
+    if domain.distinct == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
     return domain
 
 
-def _distinct(domain: exp.Table, workbench: Workbench) -> int:
-    ((distinct,),) = workbench.fetch(exp.select("COUNT(value)").from_(domain))
-    return int(distinct)
-
-
-def _strangers(scheme: Scheme, domain: exp.Table, workbench: Workbench, fate: str) -> Unmapped | None:
+def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str) -> Unmapped | None:
     """What a hierarchy does not know; which is an error unless the policy says otherwise."""
-    unmapped = find_unmapped(scheme, domain, workbench)
+    unmapped = find_unmapped(scheme, domain.table, workbench)
     # That it knows no value at all is no gap in it: it is the wrong hierarchy.
-    if unmapped is not None and (fate == "error" or unmapped.values == _distinct(domain, workbench)):
-        raise HierarchyError([unmapped_fault(scheme, unmapped, domain, workbench)])
+    if unmapped is not None and (fate == "error" or unmapped.values == domain.distinct):
+        raise HierarchyError([unmapped_fault(scheme, unmapped, domain.table, workbench)])
     if unmapped is not None and fate == "top":
         top_must_be_alone(scheme, workbench)
     return unmapped
 
 
-def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
-    """The values of a column (value, n)."""
+def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> _Domain:
     value = column(f"q{index}")
     values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples).group_by(value)
-    return scratch.table(f"values_{index}", values, f"values of {wanted.column}")
+    table = scratch.table(f"values_{index}", values, f"values of {wanted.column}")
+    nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
+    ((distinct, nulls),) = scratch.workbench.fetch(exp.select("COUNT(value)", nulled).from_(table))
+    return _Domain(table, distinct, nulls)
 
 
-def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> None:
-    scratch.drop(scratch.name(f"values_{scheme.index}"))
+def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> _Domain:
     domain = _count(scheme.index, scheme.wanted, tuples, scratch)
-    if _distinct(domain, scratch.workbench) == 0:
+    if domain.distinct == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
+    return domain
 
 
-def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch) -> Hierarchy:
-    workbench, name = scratch.workbench, scheme.column.name
-    domain = scratch.name(f"values_{scheme.index}")
-    nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
-    ((nulls, distinct),) = workbench.fetch(exp.select(nulled, "COUNT(value)").from_(domain))
-    num = (scheme.listing.values if scheme.listing else distinct) + (nulls > 0)
+def _build(
+    scheme: Scheme, domain: _Domain, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch
+) -> Hierarchy:
+    workbench, name, values = scratch.workbench, scheme.column.name, domain.table
+    num = (scheme.listing.values if scheme.listing else domain.distinct) + (domain.nulls > 0)
     strangers = unmapped.rows if unmapped is not None and starred else 0
-    labels = mapping_query(domain, scheme.listing) if scheme.listing else _computed(domain, scheme)
+    labels = mapping_query(values, scheme.listing) if scheme.listing else _computed(values, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
     mapping = scratch.table(f"map_{scheme.index}", _coded(labels, scheme.height), f"mapping table of {name}")
-    levels = level_costs(scheme, domain, mapping, (rows, nulls, strangers), num, workbench)
-    scratch.drop(domain)
+    levels = level_costs(scheme, values, mapping, (rows, domain.nulls, strangers), num, workbench)
+    scratch.drop(values)
     return Hierarchy(
         index=scheme.index,
         column=scheme.column,
@@ -136,7 +143,7 @@ def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, 
         mapping=mapping,
         levels=levels,
         domain=num,
-        nulls=nulls,
+        nulls=domain.nulls,
         kind=scheme.kind,
         listing=scheme.listing.table if scheme.listing else None,
         descriptions=_descriptions(workbench, mapping, scheme),
