@@ -25,6 +25,7 @@ from duckanon.hierarchy.unmapped import (
 )
 from duckanon.policy import QuasiIdentifier
 from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.query.steps import select
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,13 @@ def build_hierarchies(
     The faults of all of them are reported together.
     """
     schemes: list[Scheme] = []
+    domains: dict[int, _Domain] = {}
     unmapped: dict[int, Unmapped] = {}
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            domain = _domain(index, quasi_identifier, tuples, scratch)
-            scheme = scheme_of(index, quasi_identifier, source_column, domain, warehouse, scratch)
+            domains[index] = domain = _domain(index, quasi_identifier, tuples, scratch)
+            scheme = scheme_of(index, quasi_identifier, source_column, domain.table, warehouse, scratch)
             found = _strangers(scheme, domain, scratch.workbench, fate)
         except HierarchyError as error:
             faults += error.faults
@@ -67,66 +69,72 @@ def build_hierarchies(
     if unmapped and fate == "suppress":
         tuples = without_unknown(tuples, schemes, scratch)
         for scheme in schemes:
-            _count_again(scheme, tuples, scratch)
+            scratch.drop(domains[scheme.index].table)
+            domains[scheme.index] = _count_again(scheme, tuples, scratch)
     elif starred:
         tuples = with_tops(tuples, starred, scratch)
     ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
-    built = tuple(_build(s, rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
+    built = tuple(_build(s, domains[s.index], rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
     return Built(built, tuple(unmapped.values()), tuples, rows)
 
 
-def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
-    """The values of a column (value, n), of which there must be one."""
+@dataclass(frozen=True)
+class _Domain:
+    """The values of a column (value, n): how many there are, and how many rows have none."""
+
+    table: exp.Table
+    distinct: int
+    nulls: int
+
+
+def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> _Domain:
+    """The values of a column, of which there must be one."""
     domain = _count(index, wanted, tuples, scratch)
-    if _distinct(domain, scratch.workbench) == 0:
+    if domain.distinct == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
     return domain
 
 
-def _distinct(domain: exp.Table, workbench: Workbench) -> int:
-    ((distinct,),) = workbench.fetch(exp.select("COUNT(value)").from_(domain))
-    return int(distinct)
-
-
-def _strangers(scheme: Scheme, domain: exp.Table, workbench: Workbench, fate: str) -> Unmapped | None:
+def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str) -> Unmapped | None:
     """What a hierarchy does not know; which is an error unless the policy says otherwise."""
-    unmapped = find_unmapped(scheme, domain, workbench)
+    unmapped = find_unmapped(scheme, domain.table, workbench)
     # That it knows no value at all is no gap in it: it is the wrong hierarchy.
-    if unmapped is not None and (fate == "error" or unmapped.values == _distinct(domain, workbench)):
-        raise HierarchyError([unmapped_fault(scheme, unmapped, domain, workbench)])
+    if unmapped is not None and (fate == "error" or unmapped.values == domain.distinct):
+        raise HierarchyError([unmapped_fault(scheme, unmapped, domain.table, workbench)])
     if unmapped is not None and fate == "top":
         top_must_be_alone(scheme, workbench)
     return unmapped
 
 
-def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
-    """The values of a column (value, n)."""
+def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> _Domain:
     value = column(f"q{index}")
     values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples).group_by(value)
-    return scratch.table(f"values_{index}", values, f"values of {wanted.column}")
+    table = scratch.table(f"values_{index}", values, f"values of {wanted.column}")
+    nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
+    ((distinct, nulls),) = scratch.workbench.fetch(exp.select("COUNT(value)", nulled).from_(table))
+    return _Domain(table, distinct, nulls)
 
 
-def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> None:
-    scratch.drop(scratch.name(f"values_{scheme.index}"))
+def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> _Domain:
     domain = _count(scheme.index, scheme.wanted, tuples, scratch)
-    if _distinct(domain, scratch.workbench) == 0:
+    if domain.distinct == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
+    return domain
 
 
-def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch) -> Hierarchy:
-    workbench, name = scratch.workbench, scheme.column.name
-    domain = scratch.name(f"values_{scheme.index}")
-    nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
-    ((nulls, distinct),) = workbench.fetch(exp.select(nulled, "COUNT(value)").from_(domain))
-    num = (scheme.listing.values if scheme.listing else distinct) + (nulls > 0)
+def _build(
+    scheme: Scheme, domain: _Domain, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch
+) -> Hierarchy:
+    workbench, name, values = scratch.workbench, scheme.column.name, domain.table
+    num = (scheme.listing.values if scheme.listing else domain.distinct) + (domain.nulls > 0)
     strangers = unmapped.rows if unmapped is not None and starred else 0
-    labels = mapping_query(domain, scheme.listing) if scheme.listing else _computed(domain, scheme)
+    labels = mapping_query(values, scheme.listing) if scheme.listing else _computed(values, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
     mapping = scratch.table(f"map_{scheme.index}", _coded(labels, scheme.height), f"mapping table of {name}")
-    levels = level_costs(scheme, domain, mapping, (rows, nulls, strangers), num, workbench)
-    scratch.drop(domain)
+    levels = level_costs(scheme, values, mapping, (rows, domain.nulls, strangers), num, workbench)
+    scratch.drop(values)
     return Hierarchy(
         index=scheme.index,
         column=scheme.column,
@@ -135,7 +143,7 @@ def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, 
         mapping=mapping,
         levels=levels,
         domain=num,
-        nulls=nulls,
+        nulls=domain.nulls,
         kind=scheme.kind,
         listing=scheme.listing.table if scheme.listing else None,
         descriptions=_descriptions(workbench, mapping, scheme),
@@ -148,16 +156,14 @@ def _computed(domain: exp.Table, scheme: Scheme) -> exp.Query:
     """value, n and per level label_l, order_l, size_l: the labels computed from each source value."""
     kind = scheme.kind
     assert kind is not None
-    labelled = exp.select("value", "n").from_(domain).where(known(scheme, VALUE))
+    figures: dict[str, exp.Expr] = {}
+    sizes: dict[str, exp.Expr] = {}
     for level in range(1, kind.levels + 1):
-        labelled = labelled.select(
-            kind.label(VALUE, level).as_(f"label_{level}"), kind.order(VALUE, level).as_(f"order_{level}")
-        )
-    query = exp.select("*").from_(labelled.subquery("labelled"))
-    for level in range(1, kind.levels + 1):
-        size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"label_{level}"))
-        query = query.select(size.as_(f"size_{level}"))
-    return query
+        figures |= {f"label_{level}": kind.label(VALUE, level), f"order_{level}": kind.order(VALUE, level)}
+        sizes[f"size_{level}"] = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"label_{level}"))
+    labelled = select(column("value"), column("n"), **figures).from_(domain, copy=False)
+    labelled = labelled.where(known(scheme, VALUE), copy=False)
+    return select(exp.Star(), **sizes).from_(labelled.subquery("labelled", copy=False), copy=False)
 
 
 def _with_top(labels: exp.Query, scheme: Scheme, strangers: int, num: int) -> exp.Query:
@@ -178,7 +184,7 @@ def _coded(labels: exp.Query, height: int) -> exp.Query:
     for level in range(1, height):
         code = sql("CAST(DENSE_RANK() OVER (ORDER BY :order) AS INTEGER)", order=column(f"order_{level}"))
         codes += [code.as_(f"code_{level}"), column(f"label_{level}"), column(f"size_{level}")]
-    return exp.select("value", "n", *codes).from_(labels.subquery("labels"))
+    return exp.select("value", "n", *codes).from_(labels.subquery("labels", copy=False), copy=False)
 
 
 def _descriptions(workbench: Workbench, mapping: exp.Table, scheme: Scheme) -> tuple[str, ...]:

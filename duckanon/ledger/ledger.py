@@ -102,25 +102,25 @@ class WarehouseLedger:
     kept = True
 
     def __init__(self, policy: Policy, warehouse: Warehouse) -> None:
-        self.warehouse, self.tables = warehouse, LedgerTables(warehouse)
-        self.tables.exist()
+        self.warehouse, self.found = warehouse, LedgerTables(warehouse)
         parts = [folded(part) for part in split_name(policy.release.to) or []]
         if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
             raise ReleaseError(f"release.to: {policy.release.to} is the ledger; choose another name")
 
     def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-        return _last_release(self.tables, policy, address)
+        return _last_release(self.found, policy, address)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
-        self.tables.add(entry, constraints)
+        LedgerTables(self.warehouse).add(entry, constraints)
 
     def settled(self, entry: Entry, constraints: Constraints) -> None:
         pass
 
     def ended(self, entry: Entry, constraints: Constraints) -> None:
-        if self.tables.exist():
+        tables = LedgerTables(self.warehouse)
+        if tables.exist:
             with self.warehouse.transaction():
-                self.tables.add(entry, constraints)
+                tables.add(entry, constraints)
 
 
 class FileLedger:
@@ -132,8 +132,8 @@ class FileLedger:
         self.path = path
         self._must_be_possible()
         if path.exists():
-            with self._tables() as tables:
-                tables.exist()
+            with self._tables():
+                pass  # they are ours
 
     def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
         if not self.path.exists():
@@ -151,7 +151,7 @@ class FileLedger:
     def ended(self, entry: Entry, constraints: Constraints) -> None:
         if self.path.exists():
             with self._tables() as tables:
-                if tables.exist():
+                if tables.exist:
                     tables.add(entry, constraints)
 
     def _must_be_possible(self) -> None:
@@ -176,7 +176,7 @@ class FileLedger:
 
 
 def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-    if not tables.exist():
+    if not tables.exist:
         return None
     wanted = {"policy": policy.name, "outcome": "released"}
     here: dict[str, str | None] = {"target_kind": address.kind, "target_place": address.to} if address else {}

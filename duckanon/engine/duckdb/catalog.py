@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from duckanon.engine.relation import Relation
-from duckanon.query.names import folded
+from duckanon.query.names import folded, split_name
 
 _INTERNAL = ("information_schema", "pg_catalog", "duckanon")
+_MOST_PARTS = 3
 
 CATALOG = """
     SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
@@ -16,8 +17,15 @@ CATALOG = """
 """
 
 
-def resolve(parts: list[str], rows: list[tuple[Any, ...]], here: str, schema: str) -> Relation | None:
-    """The relation that the parts of a name mean in database `here`, out of the `rows` of the catalog."""
+def find(spelled: str, rows: list[tuple[Any, ...]], here: str, schema: str) -> Relation | None:
+    """The relation that a name means in database `here`, out of the `rows` of the catalog: as SQL spells it or else,
+    however odd, as it is."""
+    parts = split_name(spelled)
+    found = _resolved(parts, rows, here, schema) if parts and len(parts) <= _MOST_PARTS else None
+    return found or (_resolved([spelled], rows, here, schema) if parts != [spelled] else None)
+
+
+def _resolved(parts: list[str], rows: list[tuple[Any, ...]], here: str, schema: str) -> Relation | None:
     for rank in _search_order([folded(part) for part in parts], folded(here), folded(schema)):
         for catalog, owner, name, kind, comment, temporary in rows:
             if (folded(catalog), folded(owner), folded(name)) == rank:

@@ -11,7 +11,7 @@ import duckdb
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine.duckdb.catalog import CATALOG, known, qualified, resolve
+from duckanon.engine.duckdb.catalog import CATALOG, find, known, qualified
 from duckanon.engine.duckdb.connection import Limits, connect
 from duckanon.engine.duckdb.files import text
 from duckanon.engine.duckdb.source_files import find_files, patterns_of
@@ -106,13 +106,8 @@ class DuckDB(Workbench):
     # -- the catalog ------------------------------------------------------------------------------
 
     def find(self, spelled: str) -> Relation | None:
-        parts = split_name(spelled)
-        found = self._lookup(parts) if parts and len(parts) <= 3 else None
-        return found or self._lookup([spelled])
-
-    def _lookup(self, parts: list[str]) -> Relation | None:
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
-        return resolve(parts, self.fetch(CATALOG), here, schema)
+        return find(spelled, self.fetch(CATALOG), here, schema)
 
     def nearest(self, spelled: str) -> str:
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
