@@ -36,6 +36,7 @@ class FarWarehouse(Warehouse, ABC):
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
     temporary_tables = True
+    keeps_ledger = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench

@@ -54,7 +54,7 @@ class Scratch:
 
     def sent(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
         """Keep in the warehouse what a query to the workbench gives."""
-        name = self.adopt("TABLE", thing, warehouse)
+        name = self.adopt("TABLE" if warehouse.temporary_tables else "VIEW", thing, warehouse)
         warehouse.send(name, query, note)
         return name
 
