@@ -14,6 +14,7 @@ from tests.support.command import Command, Told
 from tests.support.folder import Folder
 from tests.support.needs import NEEDS, look_for, required
 from tests.support.postgres import Server, running
+from tests.support.spark import Lake, SparkServer, sail, spark
 
 
 @pytest.fixture
@@ -79,6 +80,27 @@ def hostile(folder: Folder) -> Folder:
 def postgres() -> Iterator[Server]:
     """A server for all tests that need one; skipped where none starts."""
     with running() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def sail_server() -> Iterator[SparkServer]:
+    """A Spark Connect server for all tests, which needs nothing but its wheel."""
+    with sail() as server:
+        yield server
+
+
+@pytest.fixture
+def lake(sail_server: SparkServer) -> Iterator[Lake]:
+    """A Spark of one's own, with an empty catalog."""
+    with sail_server.lake() as lake:
+        yield lake
+
+
+@pytest.fixture(scope="session")
+def spark_server() -> Iterator[SparkServer]:
+    """Spark itself, for tests that are marked so."""
+    with spark() as server:
         yield server
 
 
