@@ -37,6 +37,7 @@ class FarWarehouse(Warehouse, ABC):
     persistent = True
     temporary_tables = True
     keeps_ledger = True
+    guards_views = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench

@@ -14,7 +14,8 @@ from tests.support.spark import Lake
 
 # Types that are written alike, NULLs, a NaN, a -0.0 and an empty text; a table of labels, and a file.
 PEOPLE = """
-    SELECT 'n' || i AS name, CAST(20 + i % 40 AS INTEGER) AS age, DATE '1980-01-01' + CAST(i * 7 % 400 AS INTEGER) AS born,
+    SELECT 'n' || i AS name, CAST(20 + i % 40 AS INTEGER) AS age,
+        DATE '1980-01-01' + CAST(i * 7 % 400 AS INTEGER) AS born,
         CASE WHEN i % 17 > 0 THEN ['ulm', 'ys', '', 'rom'][1 + i % 4] END AS city,
         ['a', 'b''c', 'c"\\'][1 + i % 3] AS job,
         ['flu', 'cold', 'HIV', NULL, 'it''s'][1 + i // 3 % 5] AS ill,

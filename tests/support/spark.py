@@ -87,7 +87,7 @@ def sail() -> Iterator[SparkServer]:
 
 @contextmanager
 def spark() -> Iterator[SparkServer]:
-    """Spark itself, which is installed where it is missing; two of its threads, and nothing of it outlives the tests."""
+    """Spark itself, which is installed where it is missing; nothing of it outlives the tests."""
     home = _installed()
     options = {
         "spark.connect.grpc.binding.address": "127.0.0.1",

@@ -29,6 +29,7 @@ class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
 
     keeps_ledger = True
+    guards_views = True
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None

@@ -18,7 +18,7 @@ _BESIDE = "__duckanon_"
 
 def new_build(place: Relation) -> Relation:
     """A table beside the place of a release, by a name that sorts by time."""
-    return Relation((*place.parts[:-1], f"{place.parts[-1]}{_BESIDE}{time.time_ns():016x}"), place.kind)
+    return Relation((*place.parts[:-1], f"{place.parts[-1]}{_BESIDE}{time.time_ns():016x}"), "table")
 
 
 def builds_like(place: Relation) -> str:
@@ -40,10 +40,11 @@ def is_marked(found: Relation) -> bool:
     return isinstance(mark, dict) and "duckanon" in mark
 
 
-def shown_by(place: Relation) -> str:
-    return f"SELECT * FROM {said_name(*place.parts)}"
+def shown_by(build: Relation) -> str:
+    """What a place shows."""
+    return f"SELECT * FROM {said_name(*build.parts)}"
 
 
 def shows_build(definition: str) -> bool:
     """Whether a view is the place of a table that was built beside it."""
-    return re.fullmatch(rf"SELECT \* FROM \S+{_BESIDE}[0-9a-f]{{16}}`?\s*", definition, re.IGNORECASE) is not None
+    return re.fullmatch(rf"SELECT \* FROM [^()]+{_BESIDE}[0-9a-f]{{16}}`?\s*", definition, re.IGNORECASE) is not None

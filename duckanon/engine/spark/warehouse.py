@@ -33,6 +33,7 @@ class Spark(FarWarehouse):
     called = "Spark"
     temporary_tables = False
     keeps_ledger = False
+    guards_views = False
 
     def __init__(self, address: ServerAddress, session: Any, workbench: DuckDB) -> None:
         super().__init__(address, workbench)
@@ -71,9 +72,9 @@ class Spark(FarWarehouse):
             yield batches(self.session, text)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
+        assert temporary, "only a view needs tables that are kept"
         with self._translated(name.sql(self.dialect)), quiet():
-            frame = self.session.createDataFrame(rows.read_all())
-            frame.createTempView(name.name)
+            self.session.createDataFrame(rows.read_all()).createTempView(name.name)
 
     def _translated(self, text: str) -> AbstractContextManager[None]:
         from duckanon.engine.spark.client_errors import translated
@@ -166,27 +167,22 @@ class Spark(FarWarehouse):
         build, text = new_build(relation), self.said(query)
         self.workbench.note("the release", query, self)
         self._unfinished.append(build)
-        if relation.kind == "view":
-            self._run(_viewed(build, text, mark))
-            self._last_step = _viewed(relation, text, mark)
-        else:
-            self._make(build, f"({text})", mark)
-            self._run(f"INSERT INTO {said_name(*build.parts)} {text}")
-            self._last_step = _viewed(relation, shown_by(build), mark)
+        name, columns = said_name(*build.parts), ", ".join(self._declared(f"({text})"))
+        # Marked from the beginning: so it is known for ours, however this run ends.
+        self._run(f"CREATE TABLE {name} ({columns}) COMMENT {literal(mark)}")
+        self._run(f"INSERT INTO {name} {text}")
+        place = said_name(*relation.parts)
+        self._last_step = f"CREATE OR REPLACE VIEW {place} COMMENT {literal(mark)} AS {shown_by(build)}"
         return build
 
-    def _make(self, made: Relation, like: str, mark: str) -> None:
-        """An empty table, marked from the beginning, so that it is known for ours however a run ends."""
-        with self._translated(like):
-            fields = self._fields(like)
-        columns = ", ".join(f"{said_name(field.name)} {field.dataType.simpleString()}" for field in fields)
-        self._run(f"CREATE TABLE {said_name(*made.parts)} ({columns}) COMMENT {literal(mark)}")
+    def _declared(self, relation: str) -> list[str]:
+        """The columns of a relation as a statement declares them."""
+        with self._translated(relation):
+            return [f"{said_name(field.name)} {field.dataType.simpleString()}" for field in self._fields(relation)]
 
     def let_in(self, published: Relation, relation: Relation) -> None:
         self._run(self._last_step)
         self._unfinished = []
-        if published.kind == "view":
-            self._drop(published)
 
     def _sweep(self, place: Relation) -> None:
         """Drops what earlier runs built for the place, whether they came to their end or not; but for what it shows."""
@@ -195,15 +191,11 @@ class Spark(FarWarehouse):
             standing = self.catalog.find(place.parts)
         shown = self._view_text(standing) if standing is not None and standing.kind == "view" else ""
         for build in found:
-            if is_build(build, place) and shown.strip() != shown_by(build):
+            if is_build(build, place) and build.parts[-1] not in shown:
                 self._drop(build)
 
-    def _drop(self, made: Relation) -> None:
-        self._run(f"DROP {made.kind.upper()} IF EXISTS {said_name(*made.parts)}")
+    def _drop(self, build: Relation) -> None:
+        self._run(f"DROP TABLE IF EXISTS {said_name(*build.parts)}")
 
     def comment(self, relation: Relation, said: str) -> None:
         self._run(f"COMMENT ON TABLE {said_name(*relation.parts)} IS {literal(said)}")
-
-
-def _viewed(place: Relation, text: str, mark: str) -> str:
-    return f"CREATE OR REPLACE VIEW {said_name(*place.parts)} COMMENT {literal(mark)} AS {text}"

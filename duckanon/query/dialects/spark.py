@@ -21,16 +21,11 @@ from duckanon.query.nodes import (
     UrlEncoded,
 )
 
-_NUMBERS = exp.DataType.build("BIGINT")
-
 
 def _exploded(generator: Any, node: EachBelow) -> str:
     """The first so many of the numbers from 0; a sequence to -1 would count down."""
-    count = exp.cast(node.this.copy(), _NUMBERS)
-    numbers = exp.func("SEQUENCE", exp.cast(exp.Literal.number(0), _NUMBERS), count)
-    few = exp.func("SLICE", numbers, exp.Literal.number(1), exp.cast(node.this.copy(), "INT"))
-    text: str = generator.sql(exp.func("EXPLODE", few))
-    return text
+    last, length = (generator.sql(exp.cast(node.this.copy(), kind)) for kind in ("BIGINT", "INT"))
+    return f"EXPLODE(SLICE(SEQUENCE(CAST(0 AS BIGINT), {last}), 1, {length}))"
 
 
 def _hashed(generator: Any, node: RowHash) -> str:
@@ -54,7 +49,8 @@ class SparkWords(SparkGenerator):
     }
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
         **SparkGenerator.TRANSFORMS,
-        **dict.fromkeys((TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
+        # A function that sqlglot does not know would be printed as it is.
+        **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
         EachBelow: _exploded,
         RowHash: _hashed,
         FiniteNumber: _finite,
