@@ -37,7 +37,10 @@ def people_of(census: Census, node: Node, source: BoundSource, released: Relatio
     sensitive = [values.column.name for values in census.sensitive]
     number = _free_name("class", [*sensitive, source.entity.name])
     qi = [h.column.name for h in census.hierarchies]
-    numbered = exp.select("*", sql("ROW_NUMBER() OVER ()").as_(number, quoted=True))
+    # In an order: where no table can be kept, each question numbers them anew.
+    by_labels = exp.Order(expressions=[column(f"q{position}") for position in range(len(qi))])
+    numbers = exp.Window(this=exp.RowNumber(), order=by_labels)
+    numbered = exp.select("*", numbers.as_(number, quoted=True))
     numbered = numbered.from_(_by_text(released.table, qi, "q").subquery("classes"))
     classes = scratch.table("released_classes", numbered, "verify: the classes of the release")
     rows = _numbered_rows(census, node, source, classes, number, scratch)
