@@ -142,8 +142,9 @@ class Run:
             query = self.target.query(found.recoding, source, self.mark, scratch)
             released = self.target.build(query, self.mark, scratch)
         with timed("verify", "verifying") as facts:
-            people = people_of_release(found.recoding, source, released, scratch)
-            audited = audit_release(policy, released, census, people, scratch)
+            there = scratch.at(self.target.home)
+            people = people_of_release(found.recoding, source, released, there)
+            audited = audit_release(policy, released, census, people, there)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, scratch)

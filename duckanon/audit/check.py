@@ -20,7 +20,7 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.recoding.utility import Lost, lost_utility
-from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
+from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
 from duckanon.search.lattice import Node
 
@@ -35,15 +35,19 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source)
-            census = _as_shown(census, relation)
-            node = _levels(census, relation, said_levels(policy, warehouse))
-            people = _people_of_release(census, node, source, relation, scratch)
+            there = scratch.at(home_of_release(policy, warehouse))
+            shown = _shown_classes(census, relation, there, scratch)
+            census = _as_shown(census, shown)
+            node = _levels(census, shown, said_levels(policy, warehouse))
+            people = _people_of_release(census, node, source, relation, there)
         else:
-            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
+            there = scratch.at(warehouse)
+            relation, node = _source_as_released(source, there), (0,) * len(census.hierarchies)
+            shown = _shown_classes(census, relation, there, scratch)
             qi = [h.column.name for h in census.hierarchies]
-            people = People(relation, qi, scratch, source.entity.name) if source.entity else None
-        audited = audit_release(policy, relation, census, people, scratch)
-        utility = _utility(policy, census, node, audited, relation, scratch)
+            people = People(relation, qi, there, source.entity.name) if source.entity else None
+        audited = audit_release(policy, relation, census, people, there)
+        utility = _utility(policy, census, node, audited, shown)
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
     finally:
@@ -92,28 +96,36 @@ def _people_of_release(
     return people_of(census, node, source, relation, scratch)
 
 
-def _as_shown(census: Census, relation: Relation) -> Census:
+def _shown_classes(census: Census, relation: Relation, there: Scratch, scratch: Scratch) -> exp.Table:
+    """The classes that a relation shows, q0 …, with x rows each, on the workbench."""
+    names = [h.column.name for h in census.hierarchies]
+    keys = [column(name).as_(f"q{position}") for position, name in enumerate(names)]
+    classes = exp.select(*keys, sql("COUNT(*)").as_("x")).from_(relation.table).group_by(*map(column, names))
+    return scratch.collected("shown_classes", classes, "the classes of the release", there.engine)
+
+
+def _as_shown(census: Census, shown: exp.Table) -> Census:
     """With as many stars for a whole value as the release has: those of the rows that it does not show are unknown."""
     longest: dict[int, int | None] = {}
     for h in census.hierarchies:
         if h.tells_length:
-            text = text_of(column(h.column.name))
-            query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(relation.table)
+            text = text_of(column(f"q{h.index}"))
+            query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(shown)
             ((stars,),) = census.workbench.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
             longest |= {h.index: stars} if stars else {}
     return census.with_lengths(longest)
 
 
-def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:
+def _levels(census: Census, shown: exp.Table, said: dict[str, int]) -> Node | None:
     """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
     None: it is of no single level."""
-    levels = [_level(census.workbench, h, relation, said.get(h.column.name)) for h in census.hierarchies]
+    levels = [_level(census.workbench, h, shown, said.get(h.column.name)) for h in census.hierarchies]
     return None if None in levels else tuple(level for level in levels if level is not None)
 
 
-def _level(workbench: Workbench, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
-    released = text_of(column(hierarchy.column.name)).as_("label")
-    labels = exp.select(released).distinct().from_(relation.table).subquery("r")
+def _level(workbench: Workbench, hierarchy: Hierarchy, shown: exp.Table, said: int | None) -> int | None:
+    released = text_of(column(f"q{hierarchy.index}")).as_("label")
+    labels = exp.select(released).distinct().from_(shown).subquery("r")
     levels = range(hierarchy.height + 1)
     for level in sorted(levels, key=lambda level: level != said):
         if level == hierarchy.height:
@@ -134,13 +146,11 @@ def _level(workbench: Workbench, hierarchy: Hierarchy, relation: Relation, said:
 
 
 def _utility(
-    policy: Policy, census: Census, node: Node | None, audited: Audit, relation: Relation, scratch: Scratch
+    policy: Policy, census: Census, node: Node | None, audited: Audit, shown: exp.Table
 ) -> dict[str, object] | None:
     """What the release has lost, from the classes that it shows; None when it shows what is no label."""
-    qi = [column(h.column.name) for h in census.hierarchies]
-    classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
-    shown = scratch.table("shown_classes", classes, "the classes of the release")
-    ((squares,),) = scratch.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
+    squares = sql("COALESCE(SUM(CAST(x AS DOUBLE) * CAST(x AS DOUBLE)), 0)")
+    ((discerned,),) = census.workbench.fetch(exp.select(squares).from_(shown))
     lost = [
         _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies
     ]
@@ -148,7 +158,7 @@ def _utility(
     known = [part for part in lost if part is not None]
     if len(known) < len(lost):
         return None
-    return lost_utility(policy, census, known, rows, audited.classes, int(squares)).as_json()
+    return lost_utility(policy, census, known, rows, audited.classes, int(discerned)).as_json()
 
 
 def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Table) -> Lost | None:
@@ -159,8 +169,8 @@ def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Ta
     first = sql("ROW_NUMBER() OVER (PARTITION BY label ORDER BY level)")
     ranked = exp.select("*", first.as_("nth")).from_(listed.subquery("listed"))
     lowest = exp.select("label", "level", "ncp", "loss").from_(ranked.subquery("ranked")).where("nth = 1")
-    label = text_of(column(hierarchy.column.name))
-    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label.copy())
+    label = text_of(column(f"q{hierarchy.index}"))
+    counts = exp.select(label.as_("label"), sql("CAST(SUM(x) AS DOUBLE)").as_("n")).from_(shown).group_by(label.copy())
     query = exp.select(
         sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"),
         *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),
@@ -171,6 +181,6 @@ def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Ta
         return None
     if level is not None:
         # The loss of one node is that of its levels over all source rows; NULL is generalized with the others.
-        ((rows,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x_), 0)")).from_(shown))
+        ((rows,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x), 0)")).from_(shown))
         return Lost(float(rows) * level / hierarchy.height, float(ncp), hierarchy.levels[level].loss)
     return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))

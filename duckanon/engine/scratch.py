@@ -36,6 +36,14 @@ class Scratch:
         assert isinstance(self.engine, Workbench)
         return self.engine
 
+    def at(self, engine: Engine) -> Scratch:
+        """The same in another engine: what is made there is dropped with all else."""
+        if engine is self.engine:
+            return self
+        other = Scratch(engine, self.prefix)
+        other._made = self._made
+        return other
+
     def name(self, thing: str) -> exp.Table:
         return table(f"{self.prefix}_{thing}")
 
@@ -81,10 +89,9 @@ class Scratch:
         return name
 
     def drop(self, name: exp.Table) -> None:
-        for made in self._made:
-            if made.name == name:
-                made.by.execute(drop(made.kind, name))
-        self._made = [made for made in self._made if made.name != name]
+        for made in [made for made in self._made if made.name == name]:
+            made.by.execute(drop(made.kind, name))
+            self._made.remove(made)
 
     def clear(self, keep: tuple[str, ...] = ()) -> None:
         """Drop all that was made, but for the things named."""
