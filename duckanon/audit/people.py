@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
 from sqlglot import exp
 
 from duckanon.audit import People
@@ -10,7 +13,7 @@ from duckanon.census.source import BoundSource
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
-from duckanon.query.expressions import column, same, sql, text_of
+from duckanon.query.expressions import all_of, column, sql, text_of
 from duckanon.query.names import folded
 from duckanon.recoding import Recoding
 from duckanon.recoding.view import generalized_by_level, read_source
@@ -33,28 +36,57 @@ def people_of(census: Census, node: Node, source: BoundSource, released: Relatio
     lies, and of a release that lies elsewhere the counts go there.
     """
     assert source.entity is not None
-    there = _Beside(source, census, scratch)
-    qi = [h.column.name for h in census.hierarchies]
-    sensitive = [values.column.name for values in census.sensitive]
-    shown = there.brought("released_groups", _groups(released.table, qi, sensitive), scratch.engine)
-    number = _free_name("class", [*sensitive, source.entity.name])
-    classes = there.scratch.table("released_classes", _numbered(shown, len(qi), number), "verify: the classes")
+    there = _Beside(source, census, scratch.at(source.warehouse))
+    shown = there.shown(released, scratch.engine)
+    number = _free_name("class", [*shown.sensitive, source.entity.name])
+    classes = there.scratch.table("released_classes", shown.classes(number), "verify: the classes of the release")
     rows = there.source_rows(node, classes, number)
     people = there.scratch.table("people", rows, "verify: whose the released rows are")
     there.must_be_whole(people, shown, classes, number)
     return People(Relation((people.name,), "table"), [number], there.scratch, source.entity.name)
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """A release, or all that it shows with the number of rows that show it. Values are compared as texts: a file does
+    not tell a number from a label."""
+
+    rows: exp.Table
+    qi: list[str]
+    sensitive: list[str]
+    number: exp.Expr = field(default_factory=lambda: sql("COUNT(*)"))
+
+    def classes(self, number: str) -> exp.Select:
+        """q0 …, and the `number` of each class."""
+        keys = [column(f"q{position}") for position in range(len(self.qi))]
+        order = exp.Order(expressions=[exp.Ordered(this=key.copy(), nulls_first=True) for key in keys])
+        nth = exp.Window(this=sql("ROW_NUMBER()"), order=order)
+        classes = _by_text(self.rows, {"q": self.qi}).subquery("classes")
+        return exp.select(*keys, nth.as_(number, quoted=True)).from_(classes)
+
+    def groups(self) -> exp.Select:
+        """q0 …, v0 …, and n rows that show them."""
+        return _by_text(self.rows, {"q": self.qi, "v": self.sensitive}).select(self.number.as_("n"))
+
+
 class _Beside:
     """The engine that the source lies in."""
 
     def __init__(self, source: BoundSource, census: Census, scratch: Scratch) -> None:
-        self.source, self.census = source, census
-        self.scratch = scratch.at(source.warehouse)
+        self.source, self.census, self.scratch = source, census, scratch
+
+    def shown(self, released: Relation, home: Engine) -> _Shown:
+        qi = [h.column.name for h in self.census.hierarchies]
+        shown = _Shown(released.table, qi, [values.column.name for values in self.census.sensitive])
+        if home is self.scratch.engine:
+            return shown
+        groups = self.brought("released_groups", shown.groups(), home)
+        keys, values = [f"q{at}" for at in range(len(qi))], [f"v{at}" for at in range(len(shown.sensitive))]
+        return _Shown(groups, keys, values, sql("SUM(n)"))
 
     def brought(self, thing: str, query: exp.Query, of: Engine) -> exp.Table:
         """Keep here what a query to the workbench, or to this engine itself, gives."""
-        note = f"verify: {thing}"
+        note = "verify: labels and counts of the release"
         if of is self.scratch.engine:
             return self.scratch.table(thing, query, note)
         return self.scratch.sent(thing, query, note, self.source.warehouse)
@@ -66,61 +98,54 @@ class _Beside:
         rows = generalized_by_level(
             census, node, self.source, lambda thing, query: self.brought(f"{thing}_shown", query, census.workbench)
         )
-        keys = [
-            exp.EQ(this=_key(column(f"g{h.index}", "r")), expression=column(f"q{h.index}", "c"))
-            for h in census.hierarchies
-        ]
+        labels = {text_of(column(f"g{h.index}", "r")): column(f"q{h.index}", "c") for h in census.hierarchies}
         shown = {f"s{values.index}": values.column.name for values in census.sensitive} | {"e": self.source.entity.name}
         return (
             exp.select(column(number, "c"), *(column(code, "r").as_(name, quoted=True) for code, name in shown.items()))
             .from_(rows.subquery("r"))
-            .join(exp.alias_(classes, "c", table=True), on=exp.and_(*keys))
+            .join(exp.alias_(classes, "c", table=True), on=_same_texts(labels.items()))
             .with_("source", as_=read_source(self.source, self.source.table))
         )
 
-    def must_be_whole(self, people: exp.Table, shown: exp.Table, classes: exp.Table, number: str) -> None:
+    def must_be_whole(self, people: exp.Table, shown: _Shown, classes: exp.Table, number: str) -> None:
         """Of every class and sensitive value the release has as many rows as the source."""
         sensitive = [values.column.name for values in self.census.sensitive]
         values = [f"v{position}" for position in range(len(sensitive))]
-        of_people = _groups(people, [], sensitive).select(column(number).as_("c")).group_by(column(number))
-        of_people = exp.select("c", *map(column, values), "n").from_(of_people.subquery("p"))
-        keys = [f"q{h.index}" for h in self.census.hierarchies]
+        of_people = _by_text(people, {"v": sensitive}).select(column(number), sql("COUNT(*)").as_("n"))
         of_release = (
-            exp.select(column(number, "c").as_("c"), *(column(v, "s") for v in values), sql("-s.n").as_("n"))
-            .from_(exp.alias_(shown, "s", table=True))
-            .join(exp.alias_(classes, "c", table=True), on=same(keys, "s", "c", nulls=False))
+            exp.select(column(number, "c"), *(column(value, "g") for value in values), column("n", "g"))
+            .from_(shown.groups().subquery("g"))
+            .join(exp.alias_(classes, "c", table=True), on=_alike([f"q{at}" for at in range(len(shown.qi))], "g", "c"))
         )
-        both = exp.union(of_people, of_release, distinct=False).subquery("both_")
-        differing = exp.select("c").from_(both).group_by("c", *map(column, values)).having(sql("SUM(n) <> 0"))
-        query = exp.select("COUNT(*)").from_(differing.subquery("differing"))
-        ((found,),) = self.scratch.engine.fetch(query, "verify: the release is the source at its levels")
+        same_class = exp.EQ(this=column(number, "p"), expression=column(number, "r"))
+        differing = (
+            exp.select("COUNT(*)")
+            .from_(of_people.group_by(column(number)).subquery("p"))
+            .join(of_release.subquery("r"), on=exp.and_(same_class, _alike(values, "p", "r")), join_type="full")
+            .where(sql("COALESCE(p.n, 0) <> COALESCE(r.n, 0)"))
+        )
+        ((found,),) = self.scratch.engine.fetch(differing, "verify: the release is the source at its levels")
         if found:
-            what = (
-                "does not hold the rows of the source at its levels, so nobody can tell how many people are in a class"
-            )
-            raise ReleaseError(f"the release {what}; release it anew")
+            what = "does not hold the rows of the source at its levels"
+            so = "so nobody can tell how many people are in a class"
+            raise ReleaseError(f"the release {what}, {so}; release it anew")
 
 
-def _groups(rows: exp.Table, qi: list[str], sensitive: list[str]) -> exp.Select:
-    """How many n rows show the same: q0 …, v0 …, as keys."""
-    keys = {f"q{position}": _key(column(name)) for position, name in enumerate(qi)}
-    keys |= {f"v{position}": _key(column(name)) for position, name in enumerate(sensitive)}
-    query = exp.select(*(key.as_(name) for name, key in keys.items()), sql("COUNT(*)").as_("n")).from_(rows)
-    return query.group_by(*(key.copy() for key in keys.values()))
+def _by_text(rows: exp.Table, names: dict[str, list[str]]) -> exp.Select:
+    """What rows show in the columns of these names, as texts, each of its own: under the key with its position."""
+    texts = {f"{key}{at}": text_of(column(name)) for key, part in names.items() for at, name in enumerate(part)}
+    query = exp.select(*(text.as_(alias) for alias, text in texts.items())).from_(rows)
+    return query.group_by(*(text.copy() for text in texts.values())) if texts else query
 
 
-def _numbered(groups: exp.Table, width: int, number: str) -> exp.Select:
-    """The classes of the groups, q0 …, each with a number."""
-    keys = [column(f"q{position}") for position in range(width)]
-    order = exp.Order(expressions=[exp.Ordered(this=key.copy(), nulls_first=True) for key in keys])
-    nth = exp.Window(this=sql("ROW_NUMBER()"), order=order)
-    classes = exp.select(*keys).distinct().from_(groups)
-    return exp.select(*keys, nth.as_(number, quoted=True)).from_(classes.subquery("classes"))
+def _alike(names: list[str], left: str, right: str) -> exp.Expr:
+    return _same_texts((column(name, left), column(name, right)) for name in names)
 
 
-def _key(value: exp.Expr) -> exp.Expr:
-    """A value as a text, since a file does not tell a number from a label; never NULL, so that any engine can join."""
-    return sql("CASE WHEN :value IS NULL THEN '' ELSE '=' || :text END", value=value, text=text_of(value))
+def _same_texts(pairs: Iterable[tuple[exp.Expr, exp.Expr]]) -> exp.Expr:
+    """Whether texts are the same or both NULL, in words that every engine can join by."""
+    same = "COALESCE(:a, '') = COALESCE(:b, '') AND (:a IS NULL) = (:b IS NULL)"
+    return all_of(sql(same, a=a, b=b) for a, b in pairs)
 
 
 def _free_name(name: str, taken: list[str]) -> str:
