@@ -115,7 +115,7 @@ class Session:
         assert told is not None
         pipe.write(f"{text};\n\\echo ----\n")
         pipe.flush()
-        lines = []
+        lines = list[str]()
         while (line := told.readline()) != "----\n":
             assert line, f"{note}: {text}\n{''.join(lines)}"  # an error ends the session
             lines.append(line)
