@@ -36,14 +36,6 @@ class Scratch:
         assert isinstance(self.engine, Workbench)
         return self.engine
 
-    def at(self, engine: Engine) -> Scratch:
-        """The same in another engine: what is made there is dropped with all else."""
-        if engine is self.engine:
-            return self
-        other = Scratch(engine, self.prefix)
-        other._made = self._made
-        return other
-
     def name(self, thing: str) -> exp.Table:
         return table(f"{self.prefix}_{thing}")
 
@@ -60,10 +52,12 @@ class Scratch:
         cast(Warehouse, of).collect(name, query, note)
         return name
 
-    def sent(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
-        """Keep in the warehouse what a query to the workbench gives."""
-        name = self.adopt("TABLE", thing, warehouse)
-        warehouse.send(name, query, note)
+    def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        """Keep what a query to the workbench gives, wherever this engine is."""
+        if isinstance(self.engine, Workbench):
+            return self.table(thing, query, note)
+        name = self.adopt("TABLE", thing)
+        cast(Warehouse, self.engine).send(name, query, note)
         return name
 
     def dictionary(self, thing: str, query: exp.Query) -> exp.Table:
@@ -89,9 +83,10 @@ class Scratch:
         return name
 
     def drop(self, name: exp.Table) -> None:
-        for made in [made for made in self._made if made.name == name]:
-            made.by.execute(drop(made.kind, name))
-            self._made.remove(made)
+        for made in self._made:
+            if made.name == name:
+                made.by.execute(drop(made.kind, name))
+        self._made = [made for made in self._made if made.name != name]
 
     def clear(self, keep: tuple[str, ...] = ()) -> None:
         """Drop all that was made, but for the things named."""
