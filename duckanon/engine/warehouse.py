@@ -27,6 +27,7 @@ class Warehouse(Protocol):
     def dialect(self) -> type[Dialect]:
         """What its statements are said in."""
 
+    dialect_name: str  # how the command line calls that
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session

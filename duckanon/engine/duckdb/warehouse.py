@@ -28,6 +28,8 @@ from duckanon.query.names import split_name
 class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
 
+    dialect_name = "duckdb"
+
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
     ) -> None:
