@@ -102,6 +102,7 @@ class Run:
                 self.scratch.clear()
                 if result.status != "released":
                     raise _Undo
+                self.target.let_in(self.mark)
                 self.record.released(result)
             self.target.settle(self.mark)
         except _Undo:

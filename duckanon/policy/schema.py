@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from duckanon.policy.database import Database
+
 # The methods that search the lattice for one node, and those that release every class at its own levels.
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
 LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
@@ -126,7 +128,7 @@ class Source:
     table: str | None = None
     query: str | None = None
     file: str | None = None
-    database: Path | None = None
+    database: Database | None = None
     csv: CsvOptions = CsvOptions()
 
 
