@@ -26,4 +26,4 @@ def with_steps(final: exp.Select, materialized: Collection[str] = (), /, **steps
 def select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
     """SELECT with fixed SQL or expressions under output names."""
     given = {name: sql(text) if isinstance(text, str) else text for name, text in named.items()}
-    return exp.select(*columns, *(part.as_(name, quoted=True, copy=False) for name, part in given.items()))
+    return exp.select(*columns, *(part.as_(name, quoted=True) for name, part in given.items()))
