@@ -12,7 +12,7 @@ from duckanon.audit.release import audit_release
 from duckanon.census.counting import Census, released_value, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
-from duckanon.engine import Relation, Warehouse, Workbench
+from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy, named_levels
@@ -20,7 +20,7 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.recoding.utility import Lost, lost_utility
-from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
+from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
 from duckanon.search.lattice import Node
 
@@ -28,6 +28,8 @@ from duckanon.search.lattice import Node
 def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Result:
     """Does the source hold the policy as it is, or, with `release`, does the existing release?"""
     scratch = Scratch(warehouse.workbench)
+    home = home_of_release(policy, warehouse) if release else warehouse
+    there = scratch if home is scratch.engine else Scratch(home)  # where what is measured lies
     start = time.perf_counter()
     try:
         source = bind_source(policy, warehouse, scratch)
@@ -35,18 +37,20 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source)
-            census = _as_shown(census, relation)
-            node = _levels(census, relation, said_levels(policy, warehouse))
-            people = _people_of_release(census, node, source, relation, scratch)
+            shown = _Shown(census, relation, there.engine, scratch)
+            census = shown.census()
+            node = shown.node(said_levels(policy, warehouse))
+            people = _people_of_release(census, node, source, relation, there)
         else:
-            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
+            relation, node = _source_as_released(source, there), (0,) * len(census.hierarchies)
             qi = [h.column.name for h in census.hierarchies]
-            people = People(relation, qi, scratch, source.entity.name) if source.entity else None
-        audited = audit_release(policy, relation, census, people, scratch)
-        utility = _utility(policy, census, node, audited, relation, scratch)
+            people = People(relation, qi, there, source.entity.name) if source.entity else None
+        audited = audit_release(policy, relation, census, people, there)
+        utility = _utility(policy, census, node, audited, _shown_classes(census, relation, there.engine, scratch))
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
     finally:
+        there.clear()
         scratch.clear()
     return Result(
         status="holds" if audited.holds else "violated",
@@ -92,55 +96,69 @@ def _people_of_release(
     return people_of(census, node, source, relation, scratch)
 
 
-def _as_shown(census: Census, relation: Relation) -> Census:
-    """With as many stars for a whole value as the release has: those of the rows that it does not show are unknown."""
-    longest: dict[int, int | None] = {}
-    for h in census.hierarchies:
-        if h.tells_length:
-            text = text_of(column(h.column.name))
-            query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(relation.table)
-            ((stars,),) = census.workbench.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
-            longest |= {h.index: stars} if stars else {}
-    return census.with_lengths(longest)
+class _Shown:
+    """What a release shows of each quasi-identifier: its labels, on the workbench."""
+
+    def __init__(self, census: Census, relation: Relation, home: Engine, scratch: Scratch) -> None:
+        self._census, self.workbench = census, scratch.workbench
+        self._labels = {}
+        for h in census.hierarchies:
+            label = text_of(column(h.column.name)).as_("label")
+            labels = exp.select(label).distinct().from_(relation.table)
+            self._labels[h.index] = scratch.collected(f"shown_{h.index}", labels, "the labels of the release", home)
+
+    def census(self) -> Census:
+        """With as many stars for a whole value as the release has: those of the rows that it does not show are
+        unknown."""
+        longest: dict[int, int | None] = {}
+        for h in self._census.hierarchies:
+            if h.tells_length:
+                query = exp.select(sql("MAX(LENGTH(label))")).from_(self._labels[h.index])
+                ((stars,),) = self.workbench.fetch(query.where(sql("REPLACE(label, '*', '') = ''")))
+                longest |= {h.index: stars} if stars else {}
+        self._census = self._census.with_lengths(longest)
+        return self._census
+
+    def node(self, said: dict[str, int]) -> Node | None:
+        """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
+        None: it is of no single level."""
+        levels = [self._level(h, said.get(h.column.name)) for h in self._census.hierarchies]
+        return None if None in levels else tuple(level for level in levels if level is not None)
+
+    def _level(self, hierarchy: Hierarchy, said: int | None) -> int | None:
+        labels = exp.alias_(self._labels[hierarchy.index], "r", table=True)
+        for level in sorted(range(hierarchy.height + 1), key=lambda level: level != said):
+            if level == hierarchy.height:
+                known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
+            else:
+                name = "value" if level == 0 else f"label_{level}"
+                known = exp.select(text_of(column(name)).as_("label")).distinct().from_(hierarchy.mapping)
+            strange = (
+                exp.select("COUNT(*)")
+                .from_(labels.copy())
+                .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
+                .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
+            )
+            ((count,),) = self.workbench.fetch(strange)
+            if count == 0:
+                return level
+        return None
 
 
-def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:
-    """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
-    None: it is of no single level."""
-    levels = [_level(census.workbench, h, relation, said.get(h.column.name)) for h in census.hierarchies]
-    return None if None in levels else tuple(level for level in levels if level is not None)
-
-
-def _level(workbench: Workbench, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
-    released = text_of(column(hierarchy.column.name)).as_("label")
-    labels = exp.select(released).distinct().from_(relation.table).subquery("r")
-    levels = range(hierarchy.height + 1)
-    for level in sorted(levels, key=lambda level: level != said):
-        if level == hierarchy.height:
-            known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
-        else:
-            name = "value" if level == 0 else f"label_{level}"
-            known = exp.select(text_of(column(name)).as_("label")).distinct().from_(hierarchy.mapping)
-        strange = (
-            exp.select("COUNT(*)")
-            .from_(labels.copy())
-            .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
-            .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
-        )
-        ((count,),) = workbench.fetch(strange)
-        if count == 0:
-            return level
-    return None
+def _shown_classes(census: Census, relation: Relation, home: Engine, scratch: Scratch) -> exp.Table:
+    """The classes of the release as texts, with x_ rows, on the workbench."""
+    labels = {h.column.name: text_of(column(h.column.name)) for h in census.hierarchies}
+    classes = exp.select(*(label.as_(name, quoted=True) for name, label in labels.items()))
+    classes = classes.select(sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table)
+    grouped = classes.group_by(*(label.copy() for label in labels.values()))
+    return scratch.collected("shown_classes", grouped, "the classes of the release", home)
 
 
 def _utility(
-    policy: Policy, census: Census, node: Node | None, audited: Audit, relation: Relation, scratch: Scratch
+    policy: Policy, census: Census, node: Node | None, audited: Audit, shown: exp.Table
 ) -> dict[str, object] | None:
     """What the release has lost, from the classes that it shows; None when it shows what is no label."""
-    qi = [column(h.column.name) for h in census.hierarchies]
-    classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
-    shown = scratch.table("shown_classes", classes, "the classes of the release")
-    ((squares,),) = scratch.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
+    ((squares,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
     lost = [
         _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies
     ]
@@ -159,8 +177,8 @@ def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Ta
     first = sql("ROW_NUMBER() OVER (PARTITION BY label ORDER BY level)")
     ranked = exp.select("*", first.as_("nth")).from_(listed.subquery("listed"))
     lowest = exp.select("label", "level", "ncp", "loss").from_(ranked.subquery("ranked")).where("nth = 1")
-    label = text_of(column(hierarchy.column.name))
-    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label.copy())
+    label = column(hierarchy.column.name)
+    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label)
     query = exp.select(
         sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"),
         *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),

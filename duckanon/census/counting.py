@@ -88,7 +88,7 @@ class Census:
 
 def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it."""
-    tuples = scratch.collected("tuples", _tuples(source), "the source, counted in one scan", source.warehouse)
+    tuples = scratch.collected("tuples", tuple_counts(source), "the source, counted in one scan", source.warehouse)
     ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
     if rows < _FEWEST_ROWS:
         what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
@@ -152,7 +152,7 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench
     return told
 
 
-def _tuples(source: BoundSource) -> exp.Query:
+def tuple_counts(source: BoundSource) -> exp.Query:
     """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
     person e where people are counted."""
     named = released_columns(source)
