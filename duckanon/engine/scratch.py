@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from duckanon.engine.warehouse import Warehouse
+from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.query.expressions import create, drop, table
 
@@ -36,10 +36,18 @@ class Scratch:
         """Keep the rows of a query for the length of the run. `bound`: parameters that no text may hold."""
         return self._create("TABLE", thing, query, note, bound)
 
-    def collected(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
-        """Keep what a query to the warehouse counts."""
+    def collected(
+        self, thing: str, query: exp.Query, note: str, warehouse: Warehouse, told: Told | None = None
+    ) -> exp.Table:
+        """Keep what a query to the warehouse counts; `told` hears how many counts there are before they come."""
         name = self.adopt("TABLE", thing)
-        warehouse.collect(name, query, note)
+        warehouse.collect(name, query, note, told)
+        return name
+
+    def sent(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
+        """Have the rows of a query to the workbench in the warehouse, too."""
+        name = self.adopt("TABLE", thing, warehouse)
+        warehouse.send(name, query, note)
         return name
 
     def dictionary(self, thing: str, query: exp.Query) -> exp.Table:

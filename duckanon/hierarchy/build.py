@@ -12,6 +12,7 @@ from duckanon.errors import EngineError, Fault, HierarchyError
 from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
+from duckanon.hierarchy.domains import Domains
 from duckanon.hierarchy.listed import mapping_query
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.hierarchy.unmapped import (
@@ -20,8 +21,6 @@ from duckanon.hierarchy.unmapped import (
     known,
     top_must_be_alone,
     unmapped_fault,
-    with_tops,
-    without_unknown,
 )
 from duckanon.policy import QuasiIdentifier
 from duckanon.query.expressions import column, literal, sql, text_of
@@ -29,19 +28,18 @@ from duckanon.query.expressions import column, literal, sql, text_of
 
 @dataclass(frozen=True)
 class Built:
-    """The hierarchies, what they do not know, and the tuples of the source as they code them: so many rows of it."""
+    """The hierarchies, what they do not know, and how many rows of the source they code."""
 
     hierarchies: tuple[Hierarchy, ...]
     unmapped: tuple[Unmapped, ...]
-    tuples: exp.Table
     rows: int
 
 
 def build_hierarchies(
-    wanted: list[tuple[QuasiIdentifier, Column]], tuples: exp.Table, warehouse: Warehouse, scratch: Scratch, fate: str
+    wanted: list[tuple[QuasiIdentifier, Column]], domains: Domains, warehouse: Warehouse, scratch: Scratch, fate: str
 ) -> Built:
-    """Build the hierarchy of each quasi-identifier over `tuples`, whose columns q0, q1, … and n hold the data. The
-    tables that some are listed in are of the warehouse.
+    """Build the hierarchy of each quasi-identifier over its domain. The tables that some are listed in are of the
+    warehouse.
 
     The faults of all of them are reported together.
     """
@@ -50,8 +48,9 @@ def build_hierarchies(
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            domain = _domain(index, quasi_identifier, tuples, scratch)
+            domain = _domain(index, quasi_identifier, domains, scratch)
             scheme = scheme_of(index, quasi_identifier, source_column, domain, warehouse, scratch)
+            scheme.must_have_levels()
             found = _strangers(scheme, domain, scratch.workbench, fate)
         except HierarchyError as error:
             faults += error.faults
@@ -65,19 +64,21 @@ def build_hierarchies(
         raise HierarchyError(faults)
     starred = [s for s in schemes if fate == "top" and s.unknown(VALUE) is not None]
     if unmapped and fate == "suppress":
-        tuples = without_unknown(tuples, schemes, scratch)
+        domains.leave_out(schemes)
         for scheme in schemes:
-            _count_again(scheme, tuples, scratch)
+            _count_again(scheme, domains, scratch)
     elif starred:
-        tuples = with_tops(tuples, starred, scratch)
-    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
+        domains.show_tops(starred)
+    # Every domain is of the same rows.
+    counted = exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(scratch.name("values_0"))
+    ((rows,),) = scratch.workbench.fetch(counted)
     built = tuple(_build(s, rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
-    return Built(built, tuple(unmapped.values()), tuples, rows)
+    return Built(built, tuple(unmapped.values()), rows)
 
 
-def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
+def _domain(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> exp.Table:
     """The values of a column (value, n), of which there must be one."""
-    domain = _count(index, wanted, tuples, scratch)
+    domain = domains.count(index, wanted.column)
     if _distinct(domain, scratch.workbench) == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
@@ -100,16 +101,9 @@ def _strangers(scheme: Scheme, domain: exp.Table, workbench: Workbench, fate: st
     return unmapped
 
 
-def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> exp.Table:
-    """The values of a column (value, n)."""
-    value = column(f"q{index}")
-    values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples).group_by(value)
-    return scratch.table(f"values_{index}", values, f"values of {wanted.column}")
-
-
-def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> None:
+def _count_again(scheme: Scheme, domains: Domains, scratch: Scratch) -> None:
     scratch.drop(scratch.name(f"values_{scheme.index}"))
-    domain = _count(scheme.index, scheme.wanted, tuples, scratch)
+    domain = domains.count(scheme.index, scheme.wanted.column)
     if _distinct(domain, scratch.workbench) == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
@@ -141,6 +135,8 @@ def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, 
         descriptions=_descriptions(workbench, mapping, scheme),
         starred=starred,
         strangers=strangers,
+        lowest=scheme.wanted.at_least,
+        cap=scheme.wanted.at_most,
     )
 
 

@@ -164,8 +164,12 @@ def _one_role_each(policy: Policy, top: Section) -> None:
 def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdentifier:
     hierarchy = read_hierarchy(section, folder)
     importance = float(section.get("importance", number(above=0, most=1), 1))
+    at_least = section.get("at_least", whole(0), 0)
+    at_most = section.get("at_most", whole(0))
+    if at_most is not None and at_most < at_least:
+        section.fault("at_most", f"is {at_most}, below at_least = {at_least}", "no level would be left")
     section.finish()
-    return QuasiIdentifier(column, hierarchy, importance)
+    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most)
 
 
 def _search(section: Section) -> Search:

@@ -66,6 +66,8 @@ class QuasiIdentifier:
     column: str
     hierarchy: HierarchySpec = Flat()
     importance: float = 1.0
+    at_least: int = 0  # the finest level that is released, or counted
+    at_most: int | None = None  # the most general one; None: the top
 
 
 @dataclass(frozen=True)
