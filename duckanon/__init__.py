@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pandas
 
-    from duckanon.engine.opening import DuckDB
+    from duckanon.engine import Warehouse
     from duckanon.errors import (
         BusyError,
         DuckanonError,
@@ -62,13 +62,13 @@ __all__ = [
 _HOMES = {"Policy": "duckanon.policy", "Result": "duckanon.result", "Finding": "duckanon.models"}
 
 
-def connect(database: str | Path | None = None, *, read_only: bool = False) -> DuckDB:
-    """Open a DuckDB file that exists, or an empty database in memory. Use it in a `with` statement."""
-    from pathlib import Path
-
+def connect(database: str | Path | None = None, *, read_only: bool = False) -> Warehouse:
+    """Open a DuckDB file that exists, a server by its address, or an empty database in memory. Use it in a `with`
+    statement."""
     from duckanon.engine.opening import open_warehouse
+    from duckanon.policy.database import database_of
 
-    return open_warehouse(Path(database) if database is not None else None, writable=not read_only)
+    return open_warehouse(None if database is None else database_of(str(database)), writable=not read_only)
 
 
 def run(
@@ -100,6 +100,7 @@ def run(
         address = ReleaseAddress.of(wanted, database)
         with noted_if_it_cannot_start(wanted, database, dry_run):
             held.enter_context(one_at_a_time(None if dry_run else address.key, wait))
+            held.enter_context(warehouse.one_at_a_time(None if dry_run else address.key, wait))
         return run(wanted, warehouse, address, RunOptions(replace, dry_run, if_changed, incremental), watch)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
@@ -17,12 +16,6 @@ def folder(name: str) -> Path:
 def macros() -> str:
     """The analysts' macros as one SQL script."""
     return (folder("sql") / "macros.sql").read_text(encoding="utf-8")
-
-
-def macro_statements() -> dict[str, str]:
-    """The statement that makes each of the macros, by its name."""
-    found = re.finditer(r"^CREATE OR REPLACE MACRO duckanon\.(\w+)\(.*?;$", macros(), re.S | re.M)
-    return {statement[1]: statement[0] for statement in found}
 
 
 def builtin_hierarchies() -> dict[str, Path]:

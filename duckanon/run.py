@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from typing import Any
 
 from duckanon.audit.people import people_of_release
 from duckanon.audit.release import audit_release
@@ -102,6 +103,7 @@ class Run:
                 self.scratch.clear()
                 if result.status != "released":
                     raise _Undo
+                self.target.let_in(self.mark)
                 self.record.released(result)
             self.target.settle(self.mark)
         except _Undo:
@@ -122,7 +124,7 @@ class Run:
             return unchanged
         warnings = tuple(self.record.asks_for_less())
         with timed("census", f"counting {policy.name}") as facts:
-            census = take_census(policy, source, scratch)
+            census = take_census(policy, source, scratch, lambda counts: self.counting(counts, facts))
             facts["rows"] = census.rows
         problem = Problem.of(policy, census)
         if reasons := feasibility.impossible(problem):
@@ -155,6 +157,10 @@ class Run:
         if not self.options.incremental or last is None:
             return find_recoding(measurer, self.seen, last)
         return find_increment(measurer, last, source, self.previous.rows)
+
+    def counting(self, counts: int, facts: dict[str, Any]) -> None:
+        facts["counts"] = counts
+        self.watch.say(f"counting {self.policy.name}: {counts:,} counts")
 
     def seen(self, node: Node, failing_rows: int) -> None:
         named = zip((q.column for q in self.policy.quasi_identifiers), node, strict=True)

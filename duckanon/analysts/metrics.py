@@ -1,4 +1,4 @@
-"""Privacy metrics of any table or file, through the analysts' macros; no policy needed."""
+"""Privacy metrics of any table or file; no policy needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BARS, _WIDTH = 12, 40  # lines of the chart, characters of its longest bar
 
 @dataclass(frozen=True)
 class Metrics:
-    """What the macros say of a source."""
+    """What an audit says of a source."""
 
     source: str
     qi: tuple[str, ...]
@@ -87,7 +87,7 @@ def open_source(source: str, database: Path | None) -> Warehouse:
 def measure(
     warehouse: Warehouse, source: str, qi: list[str], sensitive: list[str], k: int, entity: str | None = None
 ) -> Metrics:
-    """Ask the macros all that they know of a table, view or file; by people, where `entity` names them."""
+    """All that can be asked of a table, view or file without a policy; by people, where `entity` names them."""
     scratch = Scratch(warehouse.workbench)
     try:
         relation = _relation(source, sensitive, warehouse, scratch)
@@ -96,8 +96,13 @@ def measure(
         protected = _known(sensitive, "sensitive", columns)
         _apart(asked, protected)
         people = _people(relation, asked, entity, columns, scratch)
-        parts = [AuditedColumn(Sensitive(name), name, False, _reference(name, relation, people)) for name in protected]
-        found = audit(k, Rows(relation, asked, scratch), parts, people)
+        rows = Rows(relation, asked, scratch)
+        numeric = {column.name for column in columns if column.type.is_number}
+        parts = [
+            AuditedColumn(Sensitive(name), name, name in numeric, _reference(index, name, people or rows))
+            for index, name in enumerate(protected)
+        ]
+        found = audit(k, rows, parts, people)
     finally:
         scratch.clear()
     return Metrics(source, tuple(asked), k, found)
@@ -147,9 +152,10 @@ def _people(
     return People(relation, qi, scratch, name)
 
 
-def _reference(sensitive: str, relation: Relation, people: People | None) -> Relation:
+def _reference(index: int, sensitive: str, rows: Rows) -> exp.Select:
     """The distribution that t is measured against: of the rows, or of the people who have each value."""
-    return people.once(sensitive) if people else relation
+    totals = rows.classed.totals(column(sensitive))
+    return exp.select("v", "n").from_(rows.scratch.table(f"reference_{index}", totals, "what t is measured against"))
 
 
 def _apart(qi: list[str], sensitive: list[str]) -> None:

@@ -17,8 +17,9 @@ from sqlglot import ErrorLevel
 from duckanon.errors import Fault, UsageError
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models
+from duckanon.query.counts import ClassedTable
+from duckanon.query.metrics import Metric, MetricRequest
 from duckanon.query.names import quoted, split_name
-from duckanon.query.steps import Metric, MetricRequest
 
 __all__ = ["DIALECTS", "Metric", "comment", "metric_queries", "metrics_script"]
 
@@ -52,7 +53,7 @@ def metric_queries(
     faults = [*_table_faults(table, source), *_column_faults(qi, sensitive, numeric), *_threshold_faults(k, l, c)]
     if faults or source is None:
         raise UsageError(faults)
-    request = MetricRequest(source, qi, k, l, c)
+    request = MetricRequest(ClassedTable(source, qi), k, l, c)
     ordered = {name.lower() for name in numeric}
     metrics = list(K_ANONYMITY.metrics(request))
     for name in sensitive:

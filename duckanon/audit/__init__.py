@@ -1,4 +1,4 @@
-"""Asks the release itself: not the path that searched, but the analysts' macros."""
+"""Asks the release itself, where it lies, in other words than those that searched."""
 
 from duckanon.audit.findings import Audit, AuditedColumn, audit
 from duckanon.audit.questions import People, Rows

@@ -35,7 +35,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         census = take_census(policy, source, scratch)
         if release:
             relation = existing_release(policy, source, scratch)
-            must_have_its_columns(policy, relation, source, warehouse)
+            must_have_its_columns(policy, relation, source)
             census = _as_shown(census, relation)
             node = _levels(census, relation, said_levels(policy, warehouse))
             people = _people_of_release(census, node, source, relation, scratch)

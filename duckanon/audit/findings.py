@@ -1,19 +1,23 @@
-"""Asks a relation itself, through the analysts' macros: not the path that searched."""
+"""Asks a relation itself, in other words than those that searched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
 
 from duckanon.audit.linkable import Linkable
 from duckanon.audit.questions import People, Rows
-from duckanon.engine import Relation, Workbench
 from duckanon.models import Finding
+from duckanon.models.closeness import distance
+from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.levels import shown_level
 from duckanon.models.registry import asked
 from duckanon.policy import Sensitive
+from duckanon.query.counts import ValueCounts
 from duckanon.query.expressions import case_of, column, literal, text_of
 
 __all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
@@ -46,22 +50,23 @@ class Audit:
 
 @dataclass(frozen=True)
 class AuditedColumn:
-    """A sensitive column as the relation holds it; `reference` holds the source's distribution of it."""
+    """A sensitive column as the relation holds it. `reference`: what t is measured against, where the relation lies, as
+    n rows or people for every value v."""
 
     wanted: Sensitive
     column: str
     numeric: bool
-    reference: Relation
+    reference: exp.Select
 
 
 def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People | None = None) -> Audit:
     """Measure a relation against k and every threshold of its sensitive columns; where people are counted, by the
     `people` that its rows are of."""
     counted = people or released
-    sizes = released.sizes()
+    sizes = released.sizes
     rows = sum(size * classes for size, classes in sizes)
     classes = sum(classes for _, classes in sizes)
-    counted_sizes = people.sizes() if people else sizes
+    counted_sizes = people.sizes if people else sizes
     least = min((size for size, _ in counted_sizes), default=None)
     everybody = sum(size * count for size, count in counted_sizes)
     findings = [Finding(K_ANONYMITY.constraint(k), least)]
@@ -82,20 +87,46 @@ def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People
 
 
 class _AskedColumn:
-    """A sensitive column of what is audited. What every audit tells of it is asked once, by whoever needs it."""
+    """A sensitive column of what is audited. Who has which value is counted once; what every audit tells of it is asked
+    once, by whoever needs it."""
 
     def __init__(self, part: AuditedColumn, index: int, rows: Rows) -> None:
         self.wanted, self.column, self.rows = part.wanted, part.column, rows
-        self.distinct_l, self.entropy_l, self.homogeneous = rows.diversity(part.column)
-        about = literal(part.column), literal(part.reference.spelled)
-        ((self.t,),) = rows.values_of(part.column).fetch("t_closeness_to", ("t",), *about)
-        leaks = _leaks(part, rows.leakage(part.column))
+        self._index, self._value = index, column(part.column)
+        self._made: list[exp.Table] = []
+        self.counts = self._counted("counts", self._value)
+        ((self.distinct_l, self.entropy_l, _),) = rows.ask(l_diversity(self.counts), "verify: l_diversity")
+        ((_, self.homogeneous, _),) = rows.ask(homogeneity(self.counts), "verify: homogeneity")
+        ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.numeric), "verify: t_closeness")
+        leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
+        self._made.append(self.leaks)
+
+    @cached_property
+    def levels(self) -> ValueCounts:
+        return self._counted("levels", shown_level(self.wanted, self._value))
+
+    @cached_property
+    def value_l(self) -> dict[str, int]:
+        text = text_of(column("value"))
+        found = exp.select(text, "distinct_l").from_(value_diversity(self.counts).subquery("found"))
+        named = text.isin(*map(literal, self.wanted.values))
+        return dict(self.rows.ask(found.where(named), "verify: value_diversity"))
 
     def figures(self) -> dict[str, Any]:
-        values, omitted = _values(self.leaks, self.rows.workbench)
-        found = {"distinct_l": self.distinct_l, "entropy_l": self.entropy_l, "homogeneous_rows": self.homogeneous}
-        return found | {"t": self.t, "values": values} | ({"values_omitted": omitted} if omitted else {})
+        values, omitted = _values(self.leaks, self.rows)
+        found = {"distinct_l": self.distinct_l, "entropy_l": _plain(self.entropy_l)}
+        found |= {"homogeneous_rows": self.homogeneous, "t": _plain(self.t), "values": values}
+        return found | ({"values_omitted": omitted} if omitted else {})
+
+    def clear(self) -> None:
+        for made in self._made:
+            self.rows.scratch.drop(made)
+
+    def _counted(self, thing: str, value: exp.Expr) -> ValueCounts:
+        kept, counts = self.rows.counted(f"{thing}_{self._index}", value)
+        self._made.append(kept)
+        return counts
 
 
 def _sensitive(part: AuditedColumn, index: int, rows: Rows) -> tuple[dict[str, Any], list[Finding]]:
@@ -103,9 +134,16 @@ def _sensitive(part: AuditedColumn, index: int, rows: Rows) -> tuple[dict[str, A
     is found here."""
     column = _AskedColumn(part, index, rows)
     figures = column.figures()
-    findings = [Finding(constraint, model.measured(constraint, column)) for model, constraint in asked(part.wanted)]
-    rows.scratch.drop(column.leaks)
+    findings = [
+        Finding(constraint, _plain(model.measured(constraint, column))) for model, constraint in asked(part.wanted)
+    ]
+    column.clear()
     return figures, findings
+
+
+def _plain(figure: Any) -> Any:
+    """Without what sums of doubles leave behind the twelfth decimal, and without a negative zero."""
+    return round(figure, 12) + 0.0 if isinstance(figure, float) else figure
 
 
 def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
@@ -122,12 +160,12 @@ def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
     ).from_(leakage.subquery("leakage"))
 
 
-def _values(leaks: exp.Table, workbench: Workbench) -> tuple[dict[str, Any], int]:
+def _values(leaks: exp.Table, rows: Rows) -> tuple[dict[str, Any], int]:
     query = exp.select("text", "row_count", "alpha", "alp", "dif").from_(leaks)
     query = query.order_by("CASE WHEN named > 0 THEN 0 ELSE 1 END", "row_count DESC", "text").limit(_MOST_LISTED)
     listed = {
-        text: {"rows": rows, "alpha": alpha, "alp": alp, "dif": dif}
-        for text, rows, alpha, alp, dif in workbench.fetch(query)
+        text: {"rows": count, "alpha": _plain(alpha), "alp": _plain(alp), "dif": _plain(dif)}
+        for text, count, alpha, alp, dif in rows.ask(query, "verify: the values")
     }
-    ((count,),) = workbench.fetch(exp.select("COUNT(*)").from_(leaks))
+    ((count,),) = rows.ask(exp.select("COUNT(*)").from_(leaks), "verify: how many values")
     return listed, count - len(listed)

@@ -47,7 +47,7 @@ class Linkable:
 def linkable(released: Rows, kept: list[str], numbers: list[str], k: int) -> Linkable:
     """Measure the classes over the quasi-identifiers, the `kept` columns, and those of the `numbers` that are rarely
     shared, in the released rows themselves."""
-    sizes = released.sizes()
+    sizes = released.sizes
     everybody = sum(size * classes for size, classes in sizes)
     columns = [*kept, *(name for name in numbers if _is_rarely_shared(name, released, k, everybody))]
     smallest = min((size for size, _ in sizes), default=None)
@@ -79,7 +79,7 @@ def _alone(released: Rows, cells: exp.Table, names: list[str], k: int) -> tuple[
     classes = exp.select(sql("SUM(n)").as_("x")).from_(cells).group_by(*keys)
     figures = ("COUNT(CASE WHEN x = 1 THEN 1 END)", "COALESCE(SUM(CASE WHEN x < :k THEN x END), 0)", "MIN(x)")
     asked = exp.select(*(sql(f"CAST({figure} AS BIGINT)", k=literal(k)) for figure in figures))
-    ((alone, below, smallest),) = released.workbench.fetch(asked.from_(classes.subquery("c")), "verify: who is alone")
+    ((alone, below, smallest),) = released.ask(asked.from_(classes.subquery("c")), "verify: who is alone")
     return alone, below, smallest
 
 
@@ -88,5 +88,5 @@ def _is_rarely_shared(name: str, released: Rows, k: int, everybody: int) -> bool
     counts = exp.select(sql("COUNT(*)").as_("x")).from_(released.relation.table)
     counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
     rare = exp.select(sql("CAST(COALESCE(SUM(x), 0) AS BIGINT)")).from_(counts.subquery("c"))
-    ((rows,),) = released.workbench.fetch(rare.where(sql("x < :k", k=literal(k))), "verify: are numbers shared?")
+    ((rows,),) = released.ask(rare.where(sql("x < :k", k=literal(k))), "verify: are numbers shared?")
     return bool(rows > _TELLING_NUMBERS * everybody)

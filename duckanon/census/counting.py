@@ -15,7 +15,7 @@ from duckanon.census.values import ValueTable, value_table
 from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
-from duckanon.errors import EngineError
+from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
@@ -108,7 +108,7 @@ class Census:
 def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
     counts there are before they come."""
-    tuples = count_tuples(policy, source, scratch, told)
+    tuples = count_tuples(policy, source, scratch, _limited(policy, told))
     built, rows = tuples.built, tuples.rows
     people = _people(policy, tuples.every, scratch.workbench)
     sensitive = [
@@ -143,6 +143,22 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     )
     linked = linked_by_pseudonym(source, table, census.finest, scratch.workbench)
     return replace(census, warnings=(*warnings, *linked))
+
+
+def _limited(policy: Policy, told: Told) -> Told:
+    """Refuses more counts than the policy lets come, once it is told how many there are."""
+    most = policy.search.census_limit
+
+    def hear(counts: int) -> None:
+        told(counts)
+        if counts > most:
+            what = f"the source has {counts:,} counts, more than {most:,}"
+            raise SourceError([Fault("search.census_limit", what, _FEWER)], policy.file)
+
+    return hear
+
+
+_FEWER = "count it coarser, by the at_least of quasi-identifiers with many values, or raise the limit"
 
 
 def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:

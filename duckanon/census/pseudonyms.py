@@ -29,7 +29,9 @@ class Pseudonym(Column):
     key: bytes | None = field(default=None, repr=False)
 
 
-def pseudonymized(cells: exp.Select, names: tuple[str, ...], keep: tuple[Column, ...], scratch: Scratch) -> exp.Select:
+def pseudonymized(
+    cells: exp.Select, names: tuple[str, ...], keep: tuple[Column, ...], scratch: Scratch, thing: str = "pseudonyms"
+) -> exp.Select:
     """The cells, of these columns, with keyed hashes in place of the values in columns of pseudonyms; NULL stays NULL.
 
     They are made by one statement of ours, over tables of ours, whose bound parameters are all that holds the key: no
@@ -44,7 +46,7 @@ def pseudonymized(cells: exp.Select, names: tuple[str, ...], keep: tuple[Column,
     (key,) = keys  # a policy has one
     if key is None:
         return query
-    return exp.select("*").from_(scratch.table("pseudonyms", query, "the pseudonyms", _pads(key)))
+    return exp.select("*").from_(scratch.table(thing, query, "the pseudonyms", _pads(key)))
 
 
 def _hashed(name: str) -> exp.Expr:

@@ -115,7 +115,8 @@ class SourceDomains:
         counts = exp.select(value.as_("value"), sql("COUNT(*)").as_("n")).from_(rows).group_by(value)
         for other, values in self._unknown.items():
             alias = f"unknown_{other}"
-            on = exp.EQ(this=column(f"q{other}", "source"), expression=column("value", alias))
+            type_ = self._source.quasi_identifiers[other][1].type.released
+            on = exp.EQ(this=column(f"q{other}", "source"), expression=type_.cast(column("value", alias)))
             counts = counts.join(exp.alias_(values, alias, table=True), on=on, join_type="left")
             counts = counts.where(sql(":unknown IS NULL", unknown=column("value", alias)))
         return self._scratch.collected(thing, counts, f"values of {name}", self._source.warehouse)
@@ -150,8 +151,8 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) 
 
 
 def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> exp.Select:
-    """value and code: of every value that is not NULL the code of its label at the lowest level. One that is not in the
-    mapping is shown as the top, or is left out. At the top all are alike; only bounds are not those of a NULL."""
+    """value, as a text, and code: of every value but NULL that of its label at the lowest level. One that is not in the
+    mapping is shown as the top, or is left out. At the top all are alike; only numbers with bounds are not NULL."""
     level = hierarchy.lowest
     at_top = "mapped.code_0 * 0 + 1" if hierarchy.index in spans else "mapped.code_0 * 0"
     code = sql(at_top) if level == hierarchy.height else column(f"code_{level}", "mapped")
@@ -160,7 +161,8 @@ def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> 
     if hierarchy.strangers:
         of_top = exp.select(sql("MIN(:code)", code=code)).from_(exp.alias_(hierarchy.mapping, "mapped", table=True))
         other = of_top.where(sql("mapped.value = :top", top=literal(hierarchy.top))).subquery()
-    query = exp.select(column("value", "counted"), sql("COALESCE(:code, :other)", code=code, other=other).as_("code"))
+    text = text_of(column("value", "counted")).as_("value")
+    query = exp.select(text, sql("COALESCE(:code, :other)", code=code, other=other).as_("code"))
     query = query.from_(exp.alias_(counted, "counted", table=True))
     on = exp.EQ(this=value, expression=column("value", "mapped"))
     query = query.join(exp.alias_(hierarchy.mapping, "mapped", table=True), on=on, join_type="left")
@@ -171,10 +173,10 @@ def _scan(source: BoundSource, codes: list[exp.Table], spans: tuple[int, ...]) -
     """The tuples by codes; NULL is 0. The bounds of numbers are what a local method measures its classes by."""
     values = exp.select(*_named(released_columns(source))).from_(source.table).subquery("source")
     rows = exp.select().from_(values)
-    for index, coded in enumerate(codes):
+    for index, (coded, (_, c)) in enumerate(zip(codes, source.quasi_identifiers, strict=True)):
         value, alias = column(f"q{index}", "source"), f"codes_{index}"
         code = sql("CASE WHEN :value IS NULL THEN 0 ELSE :code END", value=value, code=column("code", alias))
-        on = exp.EQ(this=value, expression=column("value", alias))
+        on = exp.EQ(this=value, expression=c.type.released.cast(column("value", alias)))
         rows = rows.select(code.as_(f"q{index}")).join(exp.alias_(coded, alias, table=True), on=on, join_type="left")
     rows = rows.select(*(column(name, "source") for _, name in _others(source)))
     rows = rows.select(*(column(f"q{index}", "source").as_(f"v{index}") for index in spans))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
+from duckanon.policy.database import Database
 
 if TYPE_CHECKING:
     from duckanon.engine import Warehouse
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
             # The lock comes first: else a second run would only find that the database is in use.
             held.enter_context(one_at_a_time(None if options.dry_run else address.key, options.wait))
             warehouse = held.enter_context(_open(policy, options.db, writable, options))
+            held.enter_context(warehouse.one_at_a_time(None if options.dry_run else address.key, options.wait))
         watch = held.enter_context(options.watch)
         asked = RunOptions(options.replace, options.dry_run, options.if_changed, options.incremental)
         result = run(policy, warehouse, address, asked, watch)
@@ -99,7 +101,7 @@ def status(options: argparse.Namespace) -> int:
     for policy in policies:
         database = _database(policy, options.db)
         ledger, address = policy.ledger or database, ReleaseAddress.of(policy, database)
-        if ledger is None or not ledger.exists():
+        if ledger is None or (isinstance(ledger, Path) and not ledger.exists()):
             found.append(status_of(policy.name, address, None, options.max_age))
             continue
         with open_warehouse(ledger, writable=False, wait=options.wait) as warehouse:
@@ -189,19 +191,19 @@ def _told(result: Result, options: argparse.Namespace) -> int:
     return GOOD if result.good else FAILS
 
 
-def _database(policy: Policy, override: Path | None) -> Path | None:
+def _database(policy: Policy, override: Database | None) -> Database | None:
     """The policy's database, or the one given on the command line."""
     return override if override is not None else policy.source.database
 
 
 def _open(
-    policy: Policy, override: Path | None, writable: bool, options: argparse.Namespace | None = None
+    policy: Policy, override: Database | None, writable: bool, options: argparse.Namespace | None = None
 ) -> Warehouse:
     from duckanon.engine.opening import Limits, open_warehouse
 
-    path = _database(policy, override)
-    if path is None and policy.source.table is not None:
+    database = _database(policy, override)
+    if database is None and policy.source.table is not None:
         fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
         raise PolicyError([fault], policy.file)
     limits = Limits(options.memory_limit, options.threads) if options else None
-    return open_warehouse(path, writable, limits, wait=options.wait if options else None)
+    return open_warehouse(database, writable, limits, wait=options.wait if options else None)

@@ -17,6 +17,7 @@ from duckanon.cli.commands import WRONG
 from duckanon.cli.interrupts import INTERRUPTED, started
 from duckanon.cli.log import JsonLog
 from duckanon.errors import DuckanonError, EngineError, said_of
+from duckanon.policy.database import database_of
 from duckanon.version import VERSION
 
 
@@ -95,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
         verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
     )
     history.add_argument("policy", nargs="?", metavar="POLICY", help="only this policy's runs, from its ledger")
-    history.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the ledger")
+    history.add_argument("--db", type=database_of, metavar="DB", help="the database that holds the ledger")
     history.add_argument("--limit", type=_at_least_one, metavar="N", help="only the last N runs")
     history.add_argument("--json", action="store_true", help="print one JSON document")
     status = _add(
@@ -105,7 +106,7 @@ def parser() -> argparse.ArgumentParser:
     status.add_argument(
         "policies", nargs="*", metavar="POLICY", help="these policies (none: all in the ledger of --db)"
     )
-    status.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the ledger")
+    status.add_argument("--db", type=database_of, metavar="DB", help="the database that holds the ledger")
     status.add_argument("--max-age", type=_age, metavar="AGE", help="how old the last good run may be: 26h, 90m, 7d")
     status.add_argument(
         "--wait", type=_seconds, default=0, metavar="SECONDS", help="wait so long for who holds the ledger"
@@ -119,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
         "duckanon sql patients.toml --levels age=2,zip=1",
     )
     sql.add_argument("policy", nargs="?", metavar="POLICY", help="the policy file (TOML)")
-    sql.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    sql.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
     sql.add_argument("--metrics", metavar="TABLE", help="print the metrics of this table as plain SELECTs; no policy")
     _question_arguments(sql, required=False)
     sql.add_argument(
@@ -136,7 +137,7 @@ def parser() -> argparse.ArgumentParser:
     )
     hierarchy.add_argument("column", nargs="?", metavar="COLUMN", help="only this quasi-identifier")
     hierarchy.add_argument("--csv", action="store_true", help="print the column's hierarchy as a hierarchy file")
-    hierarchy.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    hierarchy.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
     metrics = _add(
         verbs,
         "metrics",
@@ -147,7 +148,7 @@ def parser() -> argparse.ArgumentParser:
     metrics.add_argument(
         "source", metavar="SOURCE", help="a table or view of the database, or a CSV, Parquet or JSON file"
     )
-    metrics.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file that holds the table")
+    metrics.add_argument("--db", type=database_of, metavar="DB", help="the database that holds the table")
     _question_arguments(metrics)
     metrics.add_argument("--entity", metavar="E", help="the column that names the people, if one may have several rows")
     metrics.add_argument("--k", type=_at_least_one, default=5, help="the least class size for rows at risk (default 5)")
@@ -207,7 +208,7 @@ def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], wh
 
 def _policy_arguments(parser: Any) -> None:
     parser.add_argument("policy", metavar="POLICY", help="the policy file (TOML)")
-    parser.add_argument("--db", type=Path, metavar="DB", help="the DuckDB file, instead of source.database")
+    parser.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
     parser.add_argument("--memory-limit", metavar="SIZE", help="memory that DuckDB may take, such as 2GB")
     parser.add_argument(
         "--wait",

@@ -9,22 +9,36 @@ from typing import Any
 
 from duckanon.engine.duckdb.connection import Limits, make_database
 from duckanon.engine.duckdb.warehouse import DuckDB
+from duckanon.engine.far import FarWarehouse
+from duckanon.engine.warehouse import Warehouse
+from duckanon.errors import EngineError
+from duckanon.policy.database import KNOWN, POSTGRES, Database, ServerAddress
 
 __all__ = ["DuckDB", "Limits", "install_macros", "make_database", "open_warehouse", "warehouse_of"]
 
 
 def open_warehouse(
-    location: Path | None, writable: bool, limits: Limits | None = None, wait: float | None = None
-) -> DuckDB:
-    """A database file, or an empty database in memory. `wait`: seconds for another process to leave it, where that can
-    be chosen."""
+    location: Database | None, writable: bool, limits: Limits | None = None, wait: float | None = None
+) -> Warehouse:
+    """A database file, an empty database in memory, or a server. `wait`: seconds for another process to leave a file,
+    or for a server to be there, where that can be chosen."""
+    if isinstance(location, ServerAddress):
+        return _connect(location, limits, wait)
     return DuckDB.open(location, writable, limits, wait)
 
 
+def _connect(address: ServerAddress, limits: Limits | None, wait: float | None) -> Warehouse:
+    if address.engine == POSTGRES:
+        from duckanon.engine.postgres.warehouse import Postgres
+
+        return Postgres.open(address, limits, wait)
+    raise EngineError(f"there is no warehouse for {address.shown}; name {KNOWN}")
+
+
 @contextmanager
-def warehouse_of(db: Any) -> Iterator[DuckDB]:
+def warehouse_of(db: Any) -> Iterator[Warehouse]:
     """The warehouse of what a caller gives: itself; or a bare connection, wrapped for the time being and left open."""
-    if isinstance(db, DuckDB):
+    if isinstance(db, (DuckDB, FarWarehouse)):
         yield db
         return
     wrapped = DuckDB.wrap(db)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from sqlglot import exp
 
+from duckanon.engine.engine import Engine
 from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.query.expressions import create, drop, table
@@ -18,34 +19,42 @@ class _Made(NamedTuple):
 
     kind: str
     name: exp.Table
-    by: Warehouse | Workbench
+    by: Engine
 
 
 class Scratch:
-    """Makes and forgets the temporary tables and views of a run."""
+    """Makes and forgets the temporary tables and views of a run in an engine: the workbench, or where the rows lie."""
 
-    def __init__(self, workbench: Workbench, prefix: str | None = None) -> None:
-        self.workbench = workbench
+    def __init__(self, engine: Engine, prefix: str | None = None) -> None:
+        self.engine = engine
         self.prefix = prefix or f"duckanon_{secrets.token_hex(4)}"
         self._made: list[_Made] = []
+
+    @property
+    def workbench(self) -> Workbench:
+        """The engine of those who search."""
+        assert isinstance(self.engine, Workbench)
+        return self.engine
 
     def name(self, thing: str) -> exp.Table:
         return table(f"{self.prefix}_{thing}")
 
     def table(self, thing: str, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None) -> exp.Table:
-        """Keep the rows of a query for the length of the run. `bound`: parameters that no text may hold."""
-        return self._create("TABLE", thing, query, note, bound)
+        """Keep the rows of a query for the length of the run; an engine without temporary tables keeps the query.
+        `bound`: parameters that no text may hold."""
+        return self._create("TABLE" if self.engine.temporary_tables else "VIEW", thing, query, note, bound)
 
-    def collected(
-        self, thing: str, query: exp.Query, note: str, warehouse: Warehouse, told: Told | None = None
-    ) -> exp.Table:
-        """Keep what a query to the warehouse counts; `told` hears how many counts there are before they come."""
+    def collected(self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None) -> exp.Table:
+        """Keep what a query to the warehouse, or to the workbench itself, counts. `told` hears how many counts there
+        are before they come."""
+        if of is self.workbench and told is None:
+            return self.table(thing, query, note)
         name = self.adopt("TABLE", thing)
-        warehouse.collect(name, query, note, told)
+        cast(Warehouse, of).collect(name, query, note, told)
         return name
 
     def sent(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
-        """Have the rows of a query to the workbench in the warehouse, too."""
+        """Keep in the warehouse what a query to the workbench gives."""
         name = self.adopt("TABLE", thing, warehouse)
         warehouse.send(name, query, note)
         return name
@@ -63,13 +72,13 @@ class Scratch:
         self, kind: str, thing: str, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
     ) -> exp.Table:
         name = self.adopt(kind, thing)
-        self.workbench.execute(create(kind, name, query, temporary=True), note, bound)
+        self.engine.execute(create(kind, name, query, temporary=True), note, bound)
         return name
 
-    def adopt(self, kind: str, thing: str, by: Warehouse | None = None) -> exp.Table:
-        """The name of an object that the workbench, or the warehouse, itself makes; it is dropped with the others."""
+    def adopt(self, kind: str, thing: str, by: Engine | None = None) -> exp.Table:
+        """The name of an object that the engine, or another one, itself makes; it is dropped with the others."""
         name = self.name(thing)
-        self._made.append(_Made(kind, name, by or self.workbench))
+        self._made.append(_Made(kind, name, by or self.engine))
         return name
 
     def drop(self, name: exp.Table) -> None:

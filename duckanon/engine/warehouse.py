@@ -13,7 +13,7 @@ from sqlglot.dialects.dialect import Dialect
 from duckanon.engine.relation import ReadFile, Reading, Relation
 from duckanon.engine.types import Column
 from duckanon.engine.workbench import Workbench
-from duckanon.policy import Release
+from duckanon.policy.database import Database
 
 # Hears how many rows are about to come to the workbench; it may raise, and none comes.
 Told = Callable[[int], None]
@@ -26,15 +26,23 @@ class Warehouse(Protocol):
     both are one DuckDB, nothing is copied.
     """
 
-    dialect: type[Dialect]  # what its statements are said in
+    @property
+    def dialect(self) -> type[Dialect]:
+        """What its statements are said in."""
+
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
     def workbench(self) -> Workbench: ...
     @property
-    def database(self) -> Path | None:
-        """The file that it reads; None: it is in memory."""
+    def is_workbench(self) -> bool:
+        """Whether the workbench sees its tables: both are one."""
+
+    @property
+    def database(self) -> Database | None:
+        """The file or server that it reads; None: it is in memory."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -51,10 +59,14 @@ class Warehouse(Protocol):
         """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse."""
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
-        """A temporary table of the warehouse with the rows of a query to the workbench."""
+        """A temporary table of the warehouse with the rows of a query to the workbench: labels, no people."""
 
     def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
-        """A table of the warehouse, for good, with the few rows of a query to the workbench."""
+        """The same for good."""
+
+    def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
+        """No two runs write to the same place of a server at once, from whatever machines; another one is waited for,
+        so many seconds."""
 
     # -- the catalog ------------------------------------------------------------------------------
 
@@ -99,18 +111,15 @@ class Warehouse(Protocol):
 
     # -- the release ------------------------------------------------------------------------------
 
-    def publish(self, relation: Relation, query: exp.Query) -> None:
-        """Make the table or view."""
+    def make_way(self, standing: Relation) -> None:
+        """Before anything is made for the relation that will take the place of one that is `standing`."""
+
+    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+        """Make the table or view, in its place or beside it. Says what to verify."""
+
+    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
+        """Mark what was published and verified, and let it take its place. Who could read what was standing there can
+        read it, where a database has such rights."""
 
     def comment(self, relation: Relation, said: str) -> None:
         """Mark a table or view."""
-
-    def write_file(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None: ...
-    def read_mark(self, path: Path) -> str | None:
-        """What `write_file` wrote into a Parquet file's metadata; None for any other file."""
-
-    def define_release(self, name: exp.Table, path: Path, release: Release, columns: list[Column]) -> None:
-        """A temporary view over the files of a release, with the types that were released."""
-
-    def release_columns(self, path: Path, release: Release) -> list[str]:
-        """The columns that stand in the files of a release; numbered ones if these do not name them."""

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 from sqlglot import exp
 
 from duckanon.engine.duckdb.client_errors import translated
 from duckanon.engine.duckdb.files import escaped, text
-from duckanon.engine.duckdb.macros import ASKED, macros_for
+from duckanon.engine.duckdb.release_files import ReleaseFiles
 from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.names import quoted
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from duckanon.engine.engine import Engine
 
 _LONGEST_DICTIONARY = 10_000  # labels
 
@@ -29,6 +33,7 @@ class Executed:
 
     note: str
     statement: exp.Expr | str
+    by: Engine | None = None  # the warehouse that executed it; None: the workbench
 
     @property
     def makes(self) -> bool:
@@ -39,14 +44,15 @@ class Executed:
 
 
 class Workbench:
-    """A connection to DuckDB, with the temporary tables of a search and the macros that an audit asks."""
+    """A connection to DuckDB, with the temporary tables of a search."""
 
     dialect = WORKBENCH
+    temporary_tables = True
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
+        self.files = ReleaseFiles(self)
         self._trace: list[Executed] | None = None
-        self._macros: str | None = None
 
     # -- asking -----------------------------------------------------------------------------------
 
@@ -62,8 +68,7 @@ class Workbench:
         self, statement: exp.Expr | str, note: str = "", bound: Mapping[str, bytes] | None = None
     ) -> duckdb.DuckDBPyConnection:
         """The statement as an expression or, where no expression can say it, as DuckDB's own text."""
-        if self._trace is not None:
-            self._trace.append(Executed(note, statement))
+        self.note(note, statement)
         text = statement if isinstance(statement, str) else statement.sql(self.dialect, identify=True)
         with translated(text):
             return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
@@ -80,6 +85,27 @@ class Workbench:
     def columns(self, relation: exp.Table) -> list[Column]:
         rows = self.run(f"DESCRIBE SELECT * FROM {relation.sql(self.dialect, identify=True)}").fetchall()
         return [Column(row[0], type_of(row[1])) for row in rows]
+
+    # -- what comes from a warehouse, and what goes there -----------------------------------------
+
+    def note(self, note: str, statement: exp.Expr | str, by: Engine | None = None) -> None:
+        """Remember a statement, of ours or of a warehouse, where somebody follows them."""
+        if self._trace is not None:
+            self._trace.append(Executed(note, statement, by))
+
+    def take(self, name: exp.Table, rows: pyarrow.RecordBatchReader) -> None:
+        """A temporary table of rows that come as Arrow."""
+        columns = ", ".join(_arrived(field) for field in rows.schema)
+        self.connection.register("duckanon_arriving", rows)
+        try:
+            made = f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)}"
+            self.run(f"{made} AS SELECT {columns} FROM duckanon_arriving")
+        finally:
+            self.connection.unregister("duckanon_arriving")
+
+    def stream(self, query: exp.Query, note: str) -> pyarrow.RecordBatchReader:
+        """The rows of a query as Arrow."""
+        return self.run(query, note).to_arrow_reader()
 
     # -- making -----------------------------------------------------------------------------------
 
@@ -112,24 +138,13 @@ class Workbench:
         self.run(f"CREATE TEMP TABLE {coded} AS SELECT code, CAST(label AS {enum}) AS label FROM {known}", "labels")
         return True
 
-    def macro(self, name: str, *arguments: exp.Expr) -> exp.Table:
-        """One of the analysts' macros, to select from; they live in a catalog of their own, not the user's."""
-        assert name in ASKED, name
-        call = exp.Anonymous(this=name, expressions=list(arguments))
-        home = exp.to_identifier(self._macro_home(), quoted=True)
-        return exp.Table(this=call, db=exp.to_identifier("duckanon", quoted=True), catalog=home)
 
-    def _macro_home(self) -> str:
-        if self._macros is None:
-            home = f"duckanon_macros_{secrets.token_hex(4)}"
-            self.run(f"ATTACH ':memory:' AS {quoted(home)} (READ_WRITE)")
-            self._macros = home
-            self.run(macros_for(home))
-        return self._macros
-
-    def clear(self) -> None:
-        """Leave the connection without the catalog of the macros."""
-        if self._macros is not None:
-            with suppress(duckdb.Error):  # whatever went wrong before is the error to see
-                self.connection.execute(f"DETACH {quoted(self._macros)}")
-        self._macros = None
+def _arrived(field: pyarrow.Field) -> str:
+    """A column that comes as Arrow: a decimal number that comes as a text is the number that its type says."""
+    name, scaled = quoted(field.name), (field.metadata or {}).get(b"POSTGRESQL:typmod")
+    if "type_name=numeric" not in str(field.type):
+        return name
+    digits = int(scaled or b"-1") - 4
+    if digits < 0:
+        return f"CAST(CAST({name} AS VARCHAR) AS DOUBLE) AS {name}"
+    return f"CAST(CAST({name} AS VARCHAR) AS DECIMAL({digits >> 16}, {digits & 0x7FF})) AS {name}"

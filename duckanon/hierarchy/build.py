@@ -24,6 +24,7 @@ from duckanon.hierarchy.unmapped import (
 )
 from duckanon.policy import QuasiIdentifier
 from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.query.steps import select
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,13 @@ def build_hierarchies(
     The faults of all of them are reported together.
     """
     schemes: list[Scheme] = []
+    counted: dict[int, _Domain] = {}
     unmapped: dict[int, Unmapped] = {}
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            domain = _domain(index, quasi_identifier, domains, scratch)
-            scheme = scheme_of(index, quasi_identifier, source_column, domain, warehouse, scratch)
+            counted[index] = domain = _domain(index, quasi_identifier, domains, scratch)
+            scheme = scheme_of(index, quasi_identifier, source_column, domain.table, warehouse, scratch)
             scheme.must_have_levels()
             found = _strangers(scheme, domain, scratch.workbench, fate)
         except HierarchyError as error:
@@ -66,61 +68,71 @@ def build_hierarchies(
     if unmapped and fate == "suppress":
         domains.leave_out(schemes)
         for scheme in schemes:
-            _count_again(scheme, domains, scratch)
+            scratch.drop(counted[scheme.index].table)
+            counted[scheme.index] = _count_again(scheme, domains, scratch)
     elif starred:
         domains.show_tops(starred)
-    # Every domain is of the same rows.
-    counted = exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(scratch.name("values_0"))
-    ((rows,),) = scratch.workbench.fetch(counted)
-    built = tuple(_build(s, rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
+    rows = counted[0].rows  # as of all of them
+    built = tuple(_build(s, counted[s.index], rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
     return Built(built, tuple(unmapped.values()), rows)
 
 
-def _domain(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> exp.Table:
-    """The values of a column (value, n), of which there must be one."""
-    domain = domains.count(index, wanted.column)
-    if _distinct(domain, scratch.workbench) == 0:
+@dataclass(frozen=True)
+class _Domain:
+    """The values of a column (value, n): how many there are, in how many rows, and how many of these have none."""
+
+    table: exp.Table
+    distinct: int
+    rows: int
+    nulls: int
+
+
+def _domain(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> _Domain:
+    """The values of a column, of which there must be one."""
+    domain = _count(index, wanted, domains, scratch)
+    if domain.distinct == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
     return domain
 
 
-def _distinct(domain: exp.Table, workbench: Workbench) -> int:
-    ((distinct,),) = workbench.fetch(exp.select("COUNT(value)").from_(domain))
-    return int(distinct)
-
-
-def _strangers(scheme: Scheme, domain: exp.Table, workbench: Workbench, fate: str) -> Unmapped | None:
+def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str) -> Unmapped | None:
     """What a hierarchy does not know; which is an error unless the policy says otherwise."""
-    unmapped = find_unmapped(scheme, domain, workbench)
+    unmapped = find_unmapped(scheme, domain.table, workbench)
     # That it knows no value at all is no gap in it: it is the wrong hierarchy.
-    if unmapped is not None and (fate == "error" or unmapped.values == _distinct(domain, workbench)):
-        raise HierarchyError([unmapped_fault(scheme, unmapped, domain, workbench)])
+    if unmapped is not None and (fate == "error" or unmapped.values == domain.distinct):
+        raise HierarchyError([unmapped_fault(scheme, unmapped, domain.table, workbench)])
     if unmapped is not None and fate == "top":
         top_must_be_alone(scheme, workbench)
     return unmapped
 
 
-def _count_again(scheme: Scheme, domains: Domains, scratch: Scratch) -> None:
-    scratch.drop(scratch.name(f"values_{scheme.index}"))
-    domain = domains.count(scheme.index, scheme.wanted.column)
-    if _distinct(domain, scratch.workbench) == 0:
+def _count(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> _Domain:
+    table = domains.count(index, wanted.column)
+    sums = [sql(f"CAST(COALESCE(SUM({n}), 0) AS BIGINT)") for n in ("n", "CASE WHEN value IS NULL THEN n END")]
+    ((distinct, rows, nulls),) = scratch.workbench.fetch(exp.select("COUNT(value)", *sums).from_(table))
+    return _Domain(table, distinct, rows, nulls)
+
+
+def _count_again(scheme: Scheme, domains: Domains, scratch: Scratch) -> _Domain:
+    domain = _count(scheme.index, scheme.wanted, domains, scratch)
+    if domain.distinct == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
+    return domain
 
 
-def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch) -> Hierarchy:
-    workbench, name = scratch.workbench, scheme.column.name
-    domain = scratch.name(f"values_{scheme.index}")
-    nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
-    ((nulls, distinct),) = workbench.fetch(exp.select(nulled, "COUNT(value)").from_(domain))
-    num = (scheme.listing.values if scheme.listing else distinct) + (nulls > 0)
+def _build(
+    scheme: Scheme, domain: _Domain, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch
+) -> Hierarchy:
+    workbench, name, values = scratch.workbench, scheme.column.name, domain.table
+    num = (scheme.listing.values if scheme.listing else domain.distinct) + (domain.nulls > 0)
     strangers = unmapped.rows if unmapped is not None and starred else 0
-    labels = mapping_query(domain, scheme.listing) if scheme.listing else _computed(domain, scheme)
+    labels = mapping_query(values, scheme.listing) if scheme.listing else _computed(values, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
     mapping = scratch.table(f"map_{scheme.index}", _coded(labels, scheme.height), f"mapping table of {name}")
-    levels = level_costs(scheme, domain, mapping, (rows, nulls, strangers), num, workbench)
-    scratch.drop(domain)
+    levels = level_costs(scheme, values, mapping, (rows, domain.nulls, strangers), num, workbench)
+    scratch.drop(values)
     return Hierarchy(
         index=scheme.index,
         column=scheme.column,
@@ -129,7 +141,7 @@ def _build(scheme: Scheme, rows: int, starred: bool, unmapped: Unmapped | None, 
         mapping=mapping,
         levels=levels,
         domain=num,
-        nulls=nulls,
+        nulls=domain.nulls,
         kind=scheme.kind,
         listing=scheme.listing.table if scheme.listing else None,
         descriptions=_descriptions(workbench, mapping, scheme),
@@ -144,16 +156,14 @@ def _computed(domain: exp.Table, scheme: Scheme) -> exp.Query:
     """value, n and per level label_l, order_l, size_l: the labels computed from each source value."""
     kind = scheme.kind
     assert kind is not None
-    labelled = exp.select("value", "n").from_(domain).where(known(scheme, VALUE))
+    figures: dict[str, exp.Expr] = {}
+    sizes: dict[str, exp.Expr] = {}
     for level in range(1, kind.levels + 1):
-        labelled = labelled.select(
-            kind.label(VALUE, level).as_(f"label_{level}"), kind.order(VALUE, level).as_(f"order_{level}")
-        )
-    query = exp.select("*").from_(labelled.subquery("labelled"))
-    for level in range(1, kind.levels + 1):
-        size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"label_{level}"))
-        query = query.select(size.as_(f"size_{level}"))
-    return query
+        figures |= {f"label_{level}": kind.label(VALUE, level), f"order_{level}": kind.order(VALUE, level)}
+        sizes[f"size_{level}"] = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"label_{level}"))
+    labelled = select(column("value"), column("n"), **figures).from_(domain, copy=False)
+    labelled = labelled.where(known(scheme, VALUE), copy=False)
+    return select(exp.Star(), **sizes).from_(labelled.subquery("labelled", copy=False), copy=False)
 
 
 def _with_top(labels: exp.Query, scheme: Scheme, strangers: int, num: int) -> exp.Query:
@@ -174,7 +184,7 @@ def _coded(labels: exp.Query, height: int) -> exp.Query:
     for level in range(1, height):
         code = sql("CAST(DENSE_RANK() OVER (ORDER BY :order) AS INTEGER)", order=column(f"order_{level}"))
         codes += [code.as_(f"code_{level}"), column(f"label_{level}"), column(f"size_{level}")]
-    return exp.select("value", "n", *codes).from_(labels.subquery("labels"))
+    return exp.select("value", "n", *codes).from_(labels.subquery("labels", copy=False), copy=False)
 
 
 def _descriptions(workbench: Workbench, mapping: exp.Table, scheme: Scheme) -> tuple[str, ...]:

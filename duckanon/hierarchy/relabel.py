@@ -10,24 +10,22 @@ from duckanon.query.expressions import column, literal, sql
 LABEL = column("label")
 
 
-def relabelled(hierarchy: Hierarchy, labels: exp.Query, base: int | None) -> exp.Query:
-    """Each of the `labels` (label) with at_0, at_1, … up to the level below the top: what it is there. NULL: the labels
-    of that level are finer, or nobody can tell. `base`: the level that all of them are of; None: that is not known, so
-    each is taken for the most general that it may be."""
+def relabelled(hierarchy: Hierarchy, labels: exp.Query, base: int | None, level: int) -> exp.Query:
+    """Each of the `labels` (label) with `common`: what it is at a level below the top. NULL: the labels of that level
+    are finer, or nobody can tell. `base`: the level that all of them are of, that one or a finer; None: that is not
+    known, so each is taken for the most general that it may be."""
     if hierarchy.listing is not None:
-        return _listed(hierarchy, labels, base)
-    at = (_computed(hierarchy, level, base).as_(f"at_{level}") for level in range(hierarchy.height))
-    return exp.select("label", *at).from_(labels.subquery("labels"))
+        return _listed(hierarchy, labels, base, level)
+    common = _or_top(hierarchy, _computed(hierarchy, level, base), base)
+    return exp.select("label", common.as_("common")).from_(labels.subquery("labels"))
 
 
 def _computed(hierarchy: Hierarchy, level: int, base: int | None) -> exp.Expr:
     kind = hierarchy.kind
     assert kind is not None
-    if base is not None and level < base:
-        return exp.cast(exp.null(), "VARCHAR")
-    if level == base == 0:
-        return _or_top(hierarchy, LABEL.copy(), base)
-    return _or_top(hierarchy, kind.relabel(LABEL, level) if level else kind.raw(LABEL), base)
+    if level == base:
+        return LABEL.copy()
+    return kind.relabel(LABEL, level) if level else kind.raw(LABEL)
 
 
 def is_top(hierarchy: Hierarchy) -> exp.Expr:
@@ -46,15 +44,12 @@ def _or_top(hierarchy: Hierarchy, label: exp.Expr, base: int | None) -> exp.Expr
     return sql("CASE WHEN :is_top THEN :inside ELSE :label END", is_top=is_top(hierarchy), inside=inside, label=label)
 
 
-def _listed(hierarchy: Hierarchy, labels: exp.Query, base: int | None) -> exp.Query:
-    query = exp.select(column("label", "l")).from_(labels.subquery("l"))
-    for level in range(hierarchy.height):
-        alias = f"p{level}"
-        parent = exp.cast(exp.null(), "VARCHAR") if base is not None and level < base else column("parent", alias)
-        query = query.select(_or_top(hierarchy, parent, base).as_(f"at_{level}"))
-        on = exp.EQ(this=column("label", "l"), expression=column("child", alias))
-        query = query.join(_parents(hierarchy, level, base).subquery(alias), on=on, join_type="left")
-    return query
+def _listed(hierarchy: Hierarchy, labels: exp.Query, base: int | None, level: int) -> exp.Query:
+    """A list of the same name may have changed: even at their own level, labels are looked up."""
+    common = _or_top(hierarchy, column("parent", "parents"), base)
+    query = exp.select(column("label", "labels"), common.as_("common")).from_(labels.subquery("labels"))
+    on = exp.EQ(this=column("label", "labels"), expression=column("child", "parents"))
+    return query.join(_parents(hierarchy, level, base).subquery("parents"), on=on, join_type="left")
 
 
 def _parents(hierarchy: Hierarchy, level: int, base: int | None) -> exp.Select:
@@ -62,7 +57,7 @@ def _parents(hierarchy: Hierarchy, level: int, base: int | None) -> exp.Select:
     several levels is of the `base` or, if that is not known, of the highest."""
     assert hierarchy.listing is not None
     listing = hierarchy.listing
-    levels = [base] if base is not None and base <= level else list(range(level + 1))
+    levels = [base] if base is not None else list(range(level + 1))
     every = exp.union(*(_pairs(listing, below, level) for below in levels)) if len(levels) > 1 else None
     pairs = every or _pairs(listing, levels[0], level)
     only = sql("CASE WHEN COUNT(DISTINCT parent) = 1 THEN MIN(parent) END")

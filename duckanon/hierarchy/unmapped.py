@@ -39,9 +39,9 @@ def find_unmapped(scheme: Scheme, domain: exp.Table, workbench: Workbench) -> Un
 
 
 def unknown_values(scheme: Scheme, domain: exp.Table) -> exp.Select | None:
-    """What the hierarchy does not know of `domain`; None: there can be nothing."""
+    """What the hierarchy does not know of `domain`, as texts; None: there can be nothing."""
     unknown = scheme.unknown(VALUE)
-    return None if unknown is None else exp.select("value").from_(domain).where(_strange(unknown))
+    return None if unknown is None else exp.select(text_of(VALUE).as_("value")).from_(domain).where(_strange(unknown))
 
 
 def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, workbench: Workbench) -> Fault:

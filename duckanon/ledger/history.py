@@ -25,7 +25,7 @@ _RIGHT = ("released", "left out")
 def history(warehouse: Warehouse, policy: str | None = None, limit: int | None = None) -> list[dict[str, Any]]:
     """The runs in this database's ledger, newest first, each with its constraints; `policy`: only of that name."""
     tables = LedgerTables(warehouse)
-    if not tables.exist():
+    if not tables.exist:
         return []
     entries = tables.entries(limit, **({} if policy is None else {"policy": policy}))
     constraints = tables.constraints()

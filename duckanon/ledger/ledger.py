@@ -14,6 +14,7 @@ from duckanon.engine.opening import make_database, open_warehouse
 from duckanon.errors import EngineError, Fault, PolicyError, ReleaseError
 from duckanon.ledger.tables import SCHEMA, ConstraintEntry, Entry, LedgerTables
 from duckanon.policy import Policy
+from duckanon.policy.database import Database, shown_database
 from duckanon.policy.schema import RELATIONS
 from duckanon.query.expressions import sql
 from duckanon.query.names import folded, split_name
@@ -32,11 +33,11 @@ class ReleaseAddress:
     warehouse: str | None
 
     @classmethod
-    def of(cls, policy: Policy, database: Path | None) -> ReleaseAddress:
+    def of(cls, policy: Policy, database: Database | None) -> ReleaseAddress:
         release, to = policy.release, policy.release.to
         if not release.is_relation:
-            to = _resolved(policy.folder / to)
-        return cls(release.kind, to, None if database is None else _resolved(database))
+            to = shown_database(policy.folder / to)
+        return cls(release.kind, to, None if database is None else shown_database(database))
 
     @property
     def in_warehouse(self) -> bool:
@@ -72,7 +73,7 @@ def open_ledger(policy: Policy, warehouse: Warehouse) -> Ledger:
     if _is_warehouse(policy.ledger, warehouse):
         what = f"is the source's database, which an export to {policy.release.kind} only reads"
         raise PolicyError([Fault("ledger.database", what, "name a file of its own")], policy.file)
-    if ReleaseAddress.of(policy, None).to == _resolved(policy.ledger):
+    if ReleaseAddress.of(policy, None).to == shown_database(policy.ledger):
         raise ReleaseError(f"release.to: {policy.ledger} is the ledger; choose another name")
     return FileLedger(policy.ledger)
 
@@ -101,25 +102,25 @@ class WarehouseLedger:
     kept = True
 
     def __init__(self, policy: Policy, warehouse: Warehouse) -> None:
-        self.warehouse, self.tables = warehouse, LedgerTables(warehouse)
-        self.tables.exist()
+        self.warehouse, self.found = warehouse, LedgerTables(warehouse)
         parts = [folded(part) for part in split_name(policy.release.to) or []]
         if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
             raise ReleaseError(f"release.to: {policy.release.to} is the ledger; choose another name")
 
     def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-        return _last_release(self.tables, policy, address)
+        return _last_release(self.found, policy, address)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
-        self.tables.add(entry, constraints)
+        LedgerTables(self.warehouse).add(entry, constraints)
 
     def settled(self, entry: Entry, constraints: Constraints) -> None:
         pass
 
     def ended(self, entry: Entry, constraints: Constraints) -> None:
-        if self.tables.exist():
+        tables = LedgerTables(self.warehouse)
+        if tables.exist:
             with self.warehouse.transaction():
-                self.tables.add(entry, constraints)
+                tables.add(entry, constraints)
 
 
 class FileLedger:
@@ -131,8 +132,8 @@ class FileLedger:
         self.path = path
         self._must_be_possible()
         if path.exists():
-            with self._tables() as tables:
-                tables.exist()
+            with self._tables():
+                pass  # they are ours
 
     def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
         if not self.path.exists():
@@ -150,7 +151,7 @@ class FileLedger:
     def ended(self, entry: Entry, constraints: Constraints) -> None:
         if self.path.exists():
             with self._tables() as tables:
-                if tables.exist():
+                if tables.exist:
                     tables.add(entry, constraints)
 
     def _must_be_possible(self) -> None:
@@ -162,7 +163,9 @@ class FileLedger:
 
     @contextmanager
     def _tables(self) -> Iterator[LedgerTables]:
-        with locked(f"{self.path}: another run writes to this ledger", ("ledger", _resolved(self.path)), _PATIENCE):
+        with locked(
+            f"{self.path}: another run writes to this ledger", ("ledger", shown_database(self.path)), _PATIENCE
+        ):
             if not self.path.exists():
                 make_database(self.path)
             with open_warehouse(self.path, writable=True, wait=_PATIENCE) as warehouse:
@@ -173,7 +176,7 @@ class FileLedger:
 
 
 def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-    if not tables.exist():
+    if not tables.exist:
         return None
     wanted = {"policy": policy.name, "outcome": "released"}
     here: dict[str, str | None] = {"target_kind": address.kind, "target_place": address.to} if address else {}
@@ -185,7 +188,7 @@ def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress 
 
 def _is_warehouse(path: Path, warehouse: Warehouse) -> bool:
     database = warehouse.database
-    return database is not None and _resolved(database) == _resolved(path)
+    return database is not None and shown_database(database) == shown_database(path)
 
 
 def _has_room(warehouse: Warehouse) -> bool:
@@ -195,10 +198,3 @@ def _has_room(warehouse: Warehouse) -> bool:
     except EngineError:
         return False
     return True
-
-
-def _resolved(path: Path) -> str:
-    try:
-        return str(path.resolve())
-    except (ValueError, OSError, RuntimeError):
-        return str(path)  # no path at all, as the target will say

@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from duckanon.census.counting import Census
@@ -24,6 +23,7 @@ from duckanon.ledger import FileLedger, Ledger, ReleaseAddress, open_ledger
 from duckanon.ledger.following import Following
 from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
+from duckanon.policy.database import Database
 from duckanon.policy.demands import weaker
 from duckanon.release.fingerprints import Fingerprints, take_fingerprints
 from duckanon.release.previous import GONE, Previous, Standing, edited, read_previous, unread
@@ -202,7 +202,7 @@ def _shown(hierarchy: Hierarchy, level: int, workbench: Workbench) -> dict[str, 
 
 
 @contextmanager
-def noted_if_it_cannot_start(policy: Policy, database: Path | None, dry_run: bool) -> Iterator[None]:
+def noted_if_it_cannot_start(policy: Policy, database: Database | None, dry_run: bool) -> Iterator[None]:
     """Around all that comes before a run: another run, or somebody who holds the database, is to be found in the
     ledger, too, where that is a file which can be written."""
     try:

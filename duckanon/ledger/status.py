@@ -69,7 +69,7 @@ class Status:
 def status_of(policy: str, address: ReleaseAddress, ledger: Warehouse | None, longest: timedelta | None) -> Status:
     """A policy in the place that it is released to; None: there is no ledger."""
     tables = LedgerTables(ledger) if ledger else None
-    entries = tables.entries(policy=policy) if tables and tables.exist() else []
+    entries = tables.entries(policy=policy) if tables and tables.exist else []
     here = [entry for entry in entries if _address(entry) == address]
     if not here:
         return Status(policy, address.kind, address.to, problem="missing: no run is recorded")
@@ -79,7 +79,7 @@ def status_of(policy: str, address: ReleaseAddress, ledger: Warehouse | None, lo
 def every_status(ledger: Warehouse, longest: timedelta | None) -> list[Status]:
     """Every policy of a ledger in every place that it has been released to."""
     tables, by_address = LedgerTables(ledger), dict[tuple[str, ReleaseAddress], list[Entry]]()
-    for entry in tables.entries() if tables.exist() else []:
+    for entry in tables.entries() if tables.exist else []:
         by_address.setdefault((entry.policy, _address(entry)), []).append(entry)
     return [_status(here, longest) for here in by_address.values()]
 

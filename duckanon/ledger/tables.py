@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlglot
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine import Relation, Warehouse
+from duckanon.engine import Warehouse
 from duckanon.errors import EngineError
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import all_of, column, literal, sql
@@ -76,37 +76,46 @@ _TABLES = {
 }
 
 
+class _Found(NamedTuple):
+    """A table of the ledger, as the catalog spells it, and its columns: those of this version or of an earlier one."""
+
+    table: exp.Table
+    columns: tuple[str, ...]
+
+
 class LedgerTables:
-    """The ledger's tables in one database."""
+    """The ledger's tables as they are found in one database. Tables of these names that are not ours are an error."""
 
     def __init__(self, warehouse: Warehouse) -> None:
         self.warehouse = warehouse
+        self._found = self._find_all()
 
+    @property
     def exist(self) -> bool:
-        """Whether both are there. Tables of these names that are not ours are an error."""
-        found = [self._found(name) for name in _TABLES]
-        return None not in found
+        """Whether both are there."""
+        return len(self._found) == len(_TABLES)
 
-    def _found(self, name: str) -> Relation | None:
-        found = self.warehouse.find(quoted(SCHEMA, name))
-        if found is None or [folded(part) for part in found.parts[-2:]] != [SCHEMA, name]:
+    def _find_all(self) -> dict[str, _Found]:
+        return {name: found for name in _TABLES if (found := self._find(name))}
+
+    def _find(self, name: str) -> _Found | None:
+        relation = self.warehouse.find(quoted(SCHEMA, name))
+        if relation is None or [folded(part) for part in relation.parts[-2:]] != [SCHEMA, name]:
             return None
-        if found.kind != "table" or self._columns(found) not in _TABLES[name]:
+        columns = tuple(c.name for c in self.warehouse.columns(relation.table))
+        if relation.kind != "table" or columns not in _TABLES[name]:
             raise EngineError(
                 f"{self.warehouse.location}: {SCHEMA}.{name} is not the ledger of this version of duckanon; "
                 "rename it, or name another file in ledger.database"
             )
-        return found
-
-    def _columns(self, relation: Relation) -> tuple[str, ...]:
-        return tuple(c.name for c in self.warehouse.columns(relation.table))
+        return _Found(relation.table, columns)
 
     def make(self) -> None:
         """Make what is missing: all of it, or what an earlier version had not; inside the caller's transaction."""
-        found = self._found("releases") if self.exist() else None
-        if found is None or self._columns(found) != COLUMNS:
+        if not self.exist or self._found["releases"].columns != COLUMNS:
             for statement in _script():
-                self.warehouse.execute(statement.copy())
+                self.warehouse.execute(statement)
+            self._found = self._find_all()
 
     def add(self, entry: Entry, constraints: Iterable[ConstraintEntry]) -> None:
         """Record a run, after all that are recorded already; inside the caller's transaction."""
@@ -123,10 +132,9 @@ class LedgerTables:
 
     def entries(self, limit: int | None = None, **wanted: str | None) -> list[Entry]:
         """The runs whose columns have the wanted values, the last recorded first."""
-        found = self._found("releases")
-        assert found is not None
+        found = self._found["releases"]
         same = [exp.NullSafeEQ(this=column(name), expression=literal(value)) for name, value in wanted.items()]
-        known = self._columns(found)
+        known = found.columns
         query = exp.select(*(column(name) for name in known)).from_(found.table)
         order = column("recorded") if "recorded" in known else self.warehouse.written_order()
         query = query.where(all_of(same)).order_by(exp.Ordered(this=order, desc=True))
@@ -144,9 +152,7 @@ class LedgerTables:
         return found
 
     def _table(self, name: str) -> exp.Table:
-        found = self._found(name)
-        assert found is not None
-        return found.table
+        return self._found[name].table
 
 
 @cache

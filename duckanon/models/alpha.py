@@ -10,17 +10,10 @@ from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.shares import above_share, worst_leak
 from duckanon.models.wanted import Wanted, ordinal_of, own_thresholds
+from duckanon.query.counts import HIGHEST_SHARE, per_value
 from duckanon.query.expressions import TOLERANCE, double, literal, sql, table
-from duckanon.query.steps import (
-    HIGHEST_SHARE,
-    Metric,
-    MetricRequest,
-    per_value,
-    select,
-    value_counts,
-    value_shares,
-    with_steps,
-)
+from duckanon.query.metrics import Metric, MetricRequest, most_frequent_first
+from duckanon.query.steps import select
 from duckanon.toml.checks import share
 
 
@@ -64,25 +57,23 @@ MODEL = Alpha()
 
 
 def _alpha(request: MetricRequest, sensitive: str) -> Metric:
+    counts = request.counts(sensitive)
     frequency = "CAST(SUM(y) AS DOUBLE) / CAST(MAX(n) AS DOUBLE)"
-    query = with_steps(
-        per_value(frequency=frequency, alpha=HIGHEST_SHARE).join(table("totals"), join_type="cross"),
-        **value_shares(request, sensitive),
-        totals=select(n="SUM(y)").from_(table("counts")),
-    )
+    values = per_value(frequency=frequency, alpha=HIGHEST_SHARE).join(table("totals"), join_type="cross")
+    totals = select(n="SUM(y)").from_(table("counts"))
+    query = most_frequent_first(counts.asked(values, shares=counts.shares, totals=totals))
     question = "which share of all rows has each value, and which share of a class at most?"
     return Metric("alpha", sensitive, question, query, order=40)
 
 
 def _skewness(request: MetricRequest, sensitive: str) -> Metric:
-    tops = select(x="SUM(y)", top="MAX(CASE WHEN v IS NOT NULL THEN y END)").from_(table("counts"))
+    counts = request.counts(sensitive)
+    tops = select(x=counts.size, top="MAX(CASE WHEN v IS NOT NULL THEN y END)").from_(table("counts"))
     over = {"over": sql("CAST(top AS DOUBLE) / CAST(x AS DOUBLE) > :limit", limit=double(request.c + TOLERANCE))}
     final = select(
         skewed_classes=sql("COUNT(CASE WHEN :over THEN 1 END)", **over),
         skewed_rows=sql("CAST(COALESCE(SUM(CASE WHEN :over THEN x END), 0) AS BIGINT)", **over),
     )
-    query = with_steps(
-        final.from_(table("tops")), **value_counts(request, sensitive), tops=tops.group_by(*request.groups)
-    )
+    query = counts.asked(final.from_(table("tops")), tops=tops.group_by(*counts.groups))
     question = f"in how many classes has some value a share above {request.c}?"
     return Metric("skewness", sensitive, question, query, order=60)

@@ -11,8 +11,10 @@ from duckanon.models.model import ClassModel, Numbers
 from duckanon.models.questions import ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.wanted import Wanted
+from duckanon.query.counts import ValueCounts
 from duckanon.query.expressions import column, sql, table
-from duckanon.query.steps import Metric, MetricRequest, over_class, select, value_counts, with_steps
+from duckanon.query.metrics import Metric, MetricRequest
+from duckanon.query.steps import select, with_steps
 from duckanon.toml.checks import number
 
 
@@ -42,9 +44,9 @@ class Closeness(ClassModel):
 
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
         question = "how far does a class's distribution lie from the table's, at most?"
-        query, note = _equal_distance(request, sensitive), "(Equal distance.)"
-        if ordered:
-            query, note = _ordered_distance(request, sensitive), _ORDERED_NOTE
+        note = "(Ordered distance.)" if ordered else "(Equal distance.)"
+        own = select(column("v"), n="SUM(y)").from_(table("counts")).where(sql("v IS NOT NULL")).group_by(column("v"))
+        query = distance(request.counts(sensitive), own, ordered)
         yield Metric("t_closeness", sensitive, f"{question} {note}", query, order=70)
 
 
@@ -89,7 +91,9 @@ def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
     asked = exp.select("p", sql("p").as_("at"), sql("0").as_("passed")).distinct().from_(table("gaps"))
     known = exp.alias_(values.copy(), "known", table=True)
     passed = exp.select(sql("CAST(NULL AS DOUBLE)"), "cumulated", sql("1")).from_(known)
-    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at, passed)").as_("crossed")).from_(table("marks"))
+    below = exp.select("p", sql("SUM(passed) OVER (ORDER BY at NULLS FIRST, passed NULLS FIRST)").as_("crossed")).from_(
+        table("marks")
+    )
     crossed = (
         exp.select("gaps.*", "below.crossed", sql("known.prefix + known.cumulated").as_("crossed_prefix"))
         .from_(table("gaps"))
@@ -110,65 +114,130 @@ _ORDERED = """COALESCE(SUM(CASE WHEN value IS NOT NULL THEN
 END) / NULLIF(MAX(values_) - 1, 0), 0)"""
 
 
-# -- for analysts ---------------------------------------------------------------------------------
-
-_ORDERED_NOTE = "(Ordered distance; it joins every class with every distinct value.)"
+# -- asked of a release, and by analysts -----------------------------------------------------------
 
 
-def _valued(request: MetricRequest, sensitive: str) -> dict[str, exp.Query]:
-    """The counts of the values proper, and how many rows have one."""
-    valued = exp.select(*request.groups, column("v"), column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
-    totals = select(n="SUM(y)").from_(table("valued"))
-    return {**value_counts(request, sensitive), "valued": valued, "totals": totals}
+def distance(counts: ValueCounts, reference: exp.Query, ordered: bool) -> exp.Select:
+    """t, the farthest that a class's distribution lies from that of the reference: n of every value v. NULL without any
+    value in either."""
+    valued = select(*counts.keys, column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
+    steps = _ordered_distance(counts) if ordered else _equal_distance(counts)
+    farthest = select(t="MAX(distance)").from_(table("distances"))
+    return counts.asked(farthest, reference=reference, valued=valued, **steps)
 
 
-def _equal_distance(request: MetricRequest, sensitive: str) -> exp.Select:
+def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:
     """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
-    of_value = exp.Window(this=sql("SUM(y)"), partition_by=[column("v")])
-    shares = select(
-        *request.groups,
-        p=_ratio(column("y"), over_class(request, "SUM(y)")),
-        q=_ratio(of_value, column("n")),
+    keys = [column(key.name, "valued") for key in counts.groups]
+    of_class = exp.Window(this=sql("SUM(valued.y)"), partition_by=[key.copy() for key in keys])
+    p, q = _ratio(column("y", "valued"), of_class), _ratio(sql("COALESCE(reference.n, 0)"), column("total"))
+    gaps = (
+        select(*keys, p=p, q=q)
+        .from_(table("valued"))
+        .join(table("reference"), on=sql("valued.v = reference.v"), join_type="left")
+        .join(table("totals"), join_type="cross")
     )
-    distances = select(distance="SUM(CASE WHEN p > q THEN p - q ELSE CAST(0 AS DOUBLE) END)").from_(table("shares"))
-    return with_steps(
-        _FARTHEST.copy(),
-        **_valued(request, sensitive),
-        shares=shares.from_(table("valued")).join(table("totals"), join_type="cross"),
-        distances=distances.group_by(*request.groups),
+    apart = "SUM(CASE WHEN q >= p THEN CAST(0 AS DOUBLE) ELSE p - q END)"
+    return {
+        "totals": select(total="SUM(n)").from_(table("reference")),
+        "gaps": gaps,
+        "distances": select(distance=apart).from_(table("gaps")).group_by(*counts.groups),
+    }
+
+
+def _ordered_distance(counts: ValueCounts) -> dict[str, exp.Query]:
+    """1/(m−1) · Σ|P − Q| over the m values in order, with P and Q the cumulated shares of the class and the reference.
+
+    P changes only at the values that a class has. Between the i-th value and the next that it has, |P − Q| falls until
+    Q reaches P, at the value `turn`, and rises from there. With B(i) the sum of all Q before the i-th, such a stretch
+    sums to P (2 turn − i − next) + B(i) + B(next) − 2 B(turn), the one before the first value to B(first). Over a class
+    the B(next) and B(first) are the B(i) and the sum of all Q.
+    """
+    return {**_ladder(), **_stretches(counts), **_turns(), **_summed(counts)}
+
+
+def _ladder() -> dict[str, exp.Query]:
+    """The values of both in order, the i-th of them with its Q. `reached` is how many of the reference have a value up
+    to it, `before` the sum of these over all values before it: whole numbers, which a double holds exactly."""
+    both = exp.union(
+        select(column("v"), column("n")).from_(table("reference")),
+        select(column("v"), n="0").distinct().from_(table("valued")),
+        distinct=False,
     )
-
-
-def _ordered_distance(request: MetricRequest, sensitive: str) -> exp.Select:
-    """1/(m−1) · Σ|Σ(p − q)| over the m values in order; a class has a cell for every value, also for those it lacks."""
-    keys = [*request.groups, column("v")]
-    domain = select(column("v"), q=sql("CAST(SUM(y) AS DOUBLE) / CAST(MAX(n) AS DOUBLE)")).from_(table("valued"))
-    cells = select(*keys, y="SUM(y)", q="SUM(q)").from_(_cells(request).subquery("united")).group_by(*keys)
-    share = _ratio(column("y"), over_class(request, "SUM(y)"))
-    gaps = select(*keys, gap=exp.Sub(this=share, expression=column("q"))).from_(table("cells"))
-    running = over_class(request, "SUM(gap)", exp.Ordered(this=column("v"), nulls_first=True))
-    return with_steps(
-        _FARTHEST.copy(),
-        **_valued(request, sensitive),
-        domain=domain.join(table("totals"), join_type="cross").group_by(column("v")),
-        cells=cells,
-        gaps=gaps,
-        running=select(*request.groups, moved=exp.Abs(this=running)).from_(table("gaps")),
-        distances=select(distance=_MOVED).from_(table("running")).group_by(*request.groups),
+    reached = select(
+        column("v"),
+        i="ROW_NUMBER() OVER (ORDER BY v NULLS FIRST)",
+        reached="CAST(SUM(n) OVER (ORDER BY v NULLS FIRST) AS DOUBLE)",
     )
+    ladder = select(
+        *map(column, ("v", "i", "reached")),
+        before="SUM(reached) OVER (ORDER BY i NULLS FIRST) - reached",
+        q="reached / total",
+    )
+    whole = select(values_="COUNT(*)", total="NULLIF(MAX(reached), CAST(0 AS DOUBLE))", area="SUM(reached)")
+    return {
+        "domain": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
+        "reached": reached.from_(table("domain")),
+        "whole": whole.from_(table("reached")),
+        "ladder": ladder.from_(table("reached")).join(table("whole"), join_type="cross"),
+    }
 
 
-def _cells(request: MetricRequest) -> exp.Query:
-    """The counts, and for every class and every value a count of 0 with the value's share q of the table."""
-    counted = select(*request.groups, column("v"), column("y"), q="CAST(0 AS DOUBLE)").from_(table("valued"))
-    classes = exp.select(*request.groups).from_(table("valued")).group_by(*request.groups).subquery("classes")
-    empty = select(*request.groups, column("v"), y="CAST(0 AS BIGINT)").select(column("q")).from_(classes)
-    return exp.union(counted, empty.join(table("domain"), join_type="cross"), distinct=False)
+def _stretches(counts: ValueCounts) -> dict[str, exp.Query]:
+    """From every value of a class to its next: c of its n have one up to here."""
+    placed = select(*counts.groups, column("y"), column("i"), column("before")).from_(table("valued"))
+    placed = placed.join(table("ladder"), on=sql("valued.v = ladder.v"))
+    by_value = exp.Ordered(this=column("i"), nulls_first=True)
+    stretches = select(
+        *counts.groups,
+        column("i"),
+        column("before"),
+        next_=counts.over_class("LEAD(i)", by_value),
+        c=sql("CAST(:c AS BIGINT)", c=counts.over_class("SUM(y)", by_value.copy())),
+        n=sql("CAST(:n AS BIGINT)", n=counts.over_class("SUM(y)")),
+    )
+    return {"placed": placed, "stretches": stretches.from_(table("placed"))}
+
+
+def _turns() -> dict[str, exp.Query]:
+    """Of every share c / n the first value whose Q reaches it: counted in one order of both."""
+    asked = select(column("c"), column("n"), at=_ratio(column("c"), column("n")), passed="0").distinct()
+    passed = select(c="CAST(NULL AS BIGINT)", n="CAST(NULL AS BIGINT)", at="q", passed="1").from_(table("ladder"))
+    turns = select(
+        column("c"),
+        column("n"),
+        column("at"),
+        turn="1 + SUM(passed) OVER (ORDER BY at NULLS FIRST, passed NULLS FIRST)",
+    )
+    return {
+        "marks": exp.union(asked.from_(table("stretches")), passed, distinct=False),
+        "turns": turns.from_(table("marks")),
+    }
+
+
+def _summed(counts: ValueCounts) -> dict[str, exp.Query]:
+    keys = [column(key.name, "stretches") for key in counts.groups]
+    end = "COALESCE(next_, values_ + 1)"
+    turned = (
+        select(
+            *keys,
+            *map(column, ("i", "before", "at", "values_", "total", "area")),
+            end_=end,
+            turn_=f"GREATEST(i, LEAST({end}, turn))",
+        )
+        .from_(table("stretches"))
+        .join(table("turns"), on=sql("stretches.c = turns.c AND stretches.n = turns.n"))
+        .join(table("whole"), join_type="cross")
+    )
+    distances = select(
+        distance="""(
+            SUM(turned.at * CAST(2 * turn_ - turned.i - end_ AS DOUBLE))
+            + (SUM(2 * (turned.before - ladder.before)) + MAX(area)) / MAX(total)
+        ) / CAST(GREATEST(MAX(values_) - 1, 1) AS DOUBLE)"""
+    )
+    distances = distances.from_(table("turned")).join(table("ladder"), on=sql("ladder.i = turned.turn_"))
+    return {"turned": turned, "distances": distances.group_by(*counts.groups)}
 
 
 def _ratio(part: exp.Expr, whole: exp.Expr) -> exp.Expr:
     return sql("CAST(:part AS DOUBLE) / CAST(:whole AS DOUBLE)", part=part, whole=whole)
-
-
-_FARTHEST = select(t="MAX(distance)").from_(table("distances"))
-_MOVED = "SUM(moved) / CAST(CASE WHEN COUNT(*) > 1 THEN COUNT(*) - 1 ELSE 1 END AS DOUBLE)"

@@ -13,8 +13,10 @@ from duckanon.models.model import ClassModel
 from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
 from duckanon.models.rules import ClassRule, Constraint, Windows
 from duckanon.models.wanted import Wanted, ordinal_of
-from duckanon.query.expressions import TOLERANCE, column, literal, sql, table, text_of
-from duckanon.query.steps import Metric, MetricRequest, over_class, select, value_counts, with_steps
+from duckanon.query.counts import ValueCounts, per_value
+from duckanon.query.expressions import TOLERANCE, column, literal, sql, table
+from duckanon.query.metrics import Metric, MetricRequest, most_frequent_first
+from duckanon.query.steps import select
 from duckanon.toml.checks import number, whole
 
 
@@ -35,8 +37,10 @@ class DistinctDiversity(ClassModel):
         yield from _too_many(counted, "l", counted.wanted.thresholds["l"])
 
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
-        yield _l_diversity(request, sensitive)
-        yield _homogeneity(request, sensitive)
+        question = "how many distinct values, and how many evenly spread ones, has the least diverse class?"
+        yield Metric("l_diversity", sensitive, question, l_diversity(request.counts(sensitive)), order=10)
+        question = "in how many classes do all rows share one value, and how many would chance make?"
+        yield Metric("homogeneity", sensitive, question, homogeneity(request.counts(sensitive)), order=30)
 
 
 class EntropyDiversity(ClassModel):
@@ -99,14 +103,17 @@ class RecursiveDiversity(ClassModel):
         return ClassRule(constraint, figure, describes_values=False, windows=_BY_SIZE, homogeneous=never)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float:
-        c = released.rows.recursive(released.column, released.wanted.thresholds["recursive"].l)
+        query = _recursive_diversity(released.counts, released.wanted.thresholds["recursive"].l)
+        c: float | None = only_figure(released.rows.ask(query, "verify: recursive_diversity"))
         return c if c is not None else float("inf")
 
     def out_of_reach(self, counted: CountedColumn) -> Iterator[str]:
         yield from _too_many(counted, "recursive.l", counted.wanted.thresholds["recursive"].l)
 
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
-        yield _recursive_diversity(request, sensitive)
+        question = f"above which c does recursive (c, {request.l})-diversity hold? NULL: for none."
+        query = _recursive_diversity(request.counts(sensitive), request.l)
+        yield Metric("recursive_diversity", sensitive, question, query, order=20)
 
 
 _BY_SIZE: Windows = lambda over: {  # noqa: E731
@@ -135,16 +142,18 @@ class ValueDiversity(ClassModel):
         return ClassRule(constraint, present, homogeneous=sql("1"))
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> int | None:
-        matches = exp.EQ(this=text_of(column("value")), expression=literal(constraint.value))
-        query = released.rows.value_diversity(released.column).where(matches)
-        found: int | None = only_figure(released.rows.ask(query, "verify: value_diversity"))
-        return found
+        return released.value_l.get(constraint.value or "")
 
     def out_of_reach(self, counted: CountedColumn) -> Iterator[str]:
         for value, least in self.thresholds(counted.wanted):
             if least > counted.distinct and _rows_with(value, counted) > counted.budget:
                 where = f"sensitive.{counted.wanted.column}.values.{value}.l"
                 yield f"{where}: {least} is above the {counted.distinct} distinct values of the column"
+
+    def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
+        question = "how many distinct values, at least, has a class that contains each value?"
+        query = most_frequent_first(value_diversity(request.counts(sensitive)))
+        yield Metric("value_diversity", sensitive, question, query, order=35)
 
 
 MODELS = (DistinctDiversity(), EntropyDiversity(), RecursiveDiversity(), ValueDiversity())
@@ -162,53 +171,59 @@ def _rows_with(value: str | None, counted: CountedColumn) -> int:
     return int(only_figure(counted.fetch(query)))
 
 
-# -- for analysts ---------------------------------------------------------------------------------
+# -- asked of a release, and by analysts -----------------------------------------------------------
 
 
-def _l_diversity(request: MetricRequest, sensitive: str) -> Metric:
-    classes = select(l="COUNT(v)", e=_PORTABLE_ENTROPY).from_(table("counts")).group_by(*request.groups)
+def l_diversity(counts: ValueCounts) -> exp.Select:
+    """distinct_l, entropy_l, classes."""
+    l = counts.unless_homogeneous("COUNT(v)", "1")  # noqa: E741
+    e = counts.unless_homogeneous(_SPREAD, "CAST(1 AS DOUBLE)")
+    classes = select(l=l, e=e).from_(table("counts")).group_by(*counts.groups)
     final = select(distinct_l="MIN(l)", entropy_l="MIN(e)", classes="COUNT(*)").from_(table("diversities"))
-    query = with_steps(final, **value_counts(request, sensitive), diversities=classes)
-    question = "how many distinct values, and how many evenly spread ones, has the least diverse class?"
-    return Metric("l_diversity", sensitive, question, query, order=10)
+    return counts.asked(final, diversities=classes)
 
 
-_PORTABLE_ENTROPY = """COALESCE(EXP(
+_SPREAD = """COALESCE(EXP(
     LN(CAST(SUM(CASE WHEN v IS NOT NULL THEN y END) AS DOUBLE))
     - SUM(CASE WHEN v IS NOT NULL THEN CAST(y AS DOUBLE) * LN(CAST(y AS DOUBLE)) END)
     / CAST(SUM(CASE WHEN v IS NOT NULL THEN y END) AS DOUBLE)
 ), CAST(0 AS DOUBLE))"""
 
 
-def _recursive_diversity(request: MetricRequest, sensitive: str) -> Metric:
+def value_diversity(counts: ValueCounts) -> exp.Select:
+    """Of every value: value, row_count, distinct_l, which is that of the least diverse class that contains it."""
+    known: exp.Expr = counts.over_class("COUNT(v)")
+    if counts.people:
+        most = counts.over_class("MAX(CASE WHEN v IS NOT NULL THEN y END)")
+        known = sql("CASE WHEN :most = x THEN 1 ELSE :known END", most=most, known=known)
+    shares = select(column("v"), column("y"), l=known).from_(table("counts"))
+    return counts.asked(per_value(distinct_l="MIN(l)"), shares=shares)
+
+
+def _recursive_diversity(counts: ValueCounts, least: int) -> exp.Select:
+    """c; NULL: some class has too few values, or one that is everybody's."""
     by_size = [sql("CASE WHEN v IS NULL THEN 1 ELSE 0 END"), exp.Ordered(this=column("y"), desc=True)]
-    rank = over_class(request, "ROW_NUMBER()", *by_size)
-    ranked = select(*request.groups, column("v"), column("y"), rank_=rank).from_(table("counts"))
-    rest = sql("SUM(CASE WHEN v IS NOT NULL AND rank_ >= :l THEN y END)", l=literal(request.l))
-    rests = select(top="MAX(CASE WHEN v IS NOT NULL THEN y END)", rest=rest).from_(table("ranked"))
-    least = "CASE WHEN COUNT(*) = COUNT(rest) THEN MAX(CAST(top AS DOUBLE) / CAST(rest AS DOUBLE)) END"
-    query = with_steps(
-        select(c=least).from_(table("rests")),
-        **value_counts(request, sensitive),
-        ranked=ranked,
-        rests=rests.group_by(*request.groups),
+    x = [column("x")] if counts.sized else []
+    ranked = select(*counts.keys, column("y"), *x, rank_=counts.over_class("ROW_NUMBER()", *by_size))
+    rest = counts.unless_homogeneous("SUM(CASE WHEN v IS NOT NULL AND rank_ >= :l THEN y END)", "NULL")
+    rests = select(top="MAX(CASE WHEN v IS NOT NULL THEN y END)", rest=sql(rest, l=literal(least)))
+    c = "CASE WHEN COUNT(*) = COUNT(rest) THEN MAX(CAST(top AS DOUBLE) / CAST(rest AS DOUBLE)) END"
+    return counts.asked(
+        select(c=c).from_(table("rests")),
+        ranked=ranked.from_(table("counts")),
+        rests=rests.from_(table("ranked")).group_by(*counts.groups),
     )
-    question = f"above which c does recursive (c, {request.l})-diversity hold? NULL: for none."
-    return Metric("recursive_diversity", sensitive, question, query, order=20)
 
 
-def _homogeneity(request: MetricRequest, sensitive: str) -> Metric:
-    classes = select(x="SUM(y)", one="CASE WHEN COUNT(*) = 1 AND COUNT(v) = 1 THEN 1 END")
-    query = with_steps(
-        select(**_HOMOGENEOUS, expected_classes=_EXPECTED)
-        .from_(table("uniform"))
-        .join(table("domain"), join_type="cross"),
-        **value_counts(request, sensitive),
-        uniform=classes.from_(table("counts")).group_by(*request.groups),
+def homogeneity(counts: ValueCounts) -> exp.Select:
+    """homogeneous_classes, homogeneous_rows, expected_classes."""
+    classes = select(x=counts.size, one=f"CASE WHEN {counts.homogeneous} THEN 1 END").from_(table("counts"))
+    final = select(**_HOMOGENEOUS, expected_classes=_EXPECTED).from_(table("uniform"))
+    return counts.asked(
+        final.join(table("domain"), join_type="cross"),
+        uniform=classes.group_by(*counts.groups),
         domain=select(log_values=_LOG_VALUES).from_(table("counts")),
     )
-    question = "in how many classes do all rows share one value, and how many would chance make?"
-    return Metric("homogeneity", sensitive, question, query, order=30)
 
 
 _HOMOGENEOUS = {

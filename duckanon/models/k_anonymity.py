@@ -9,8 +9,10 @@ from sqlglot import exp
 from duckanon.models.keys import Key
 from duckanon.models.model import Model
 from duckanon.models.rules import Constraint
-from duckanon.query.expressions import column, literal, sql, table
-from duckanon.query.steps import Metric, MetricRequest, renamed_columns, select, with_steps
+from duckanon.query.counts import ClassedTable
+from duckanon.query.expressions import column, literal, sql
+from duckanon.query.metrics import Metric, MetricRequest
+from duckanon.query.steps import select
 from duckanon.toml import Section
 from duckanon.toml.checks import whole
 
@@ -35,24 +37,23 @@ class KAnonymity(Model):
             yield f"privacy.k: {k} is above the {people} people of the source"
 
     def metrics(self, request: MetricRequest) -> Iterator[Metric]:
-        k = request.k
-        yield _of_sizes(request, "k_anonymity", "how many rows does the smallest class have?", select(**_K_ANONYMITY))
-        yield _of_sizes(request, "class_sizes", "how many classes are there of each size?", _HISTOGRAM.copy())
-        at_risk = sql(_AT_RISK, k=literal(k))
+        k, asked = request.k, request.table
+        question = "how many rows does the smallest class have?"
+        yield Metric("k_anonymity", None, question, asked.sizes(select(**_K_ANONYMITY)))
+        yield Metric("class_sizes", None, "how many classes are there of each size?", class_sizes(asked))
         question = f"how likely is it to find a person, and how many rows are in classes below {k}?"
-        yield _of_sizes(request, "risk", question, select(**_RISK, rows_at_risk=at_risk, unique_rows=_UNIQUE))
+        risk = select(**_RISK, rows_at_risk=sql(_AT_RISK, k=literal(k)), unique_rows=_UNIQUE)
+        yield Metric("risk", None, question, asked.sizes(risk))
         question = f"which sizes below {k} are there? No rows: {k}-anonymity holds."
-        yield _of_sizes(request, "k_violations", question, _HISTOGRAM.where(sql("x < :k", k=literal(k))))
+        yield Metric("k_violations", None, question, asked.sizes(_HISTOGRAM.where(sql("x < :k", k=literal(k)))))
 
 
 MODEL = KAnonymity()
 
 
-def _of_sizes(request: MetricRequest, name: str, question: str, final: exp.Select) -> Metric:
-    """A metric of the classes' sizes x alone."""
-    sizes = select(x="COUNT(*)").from_(table(request.renamed)).group_by(*request.groups)
-    steps = {**renamed_columns(request), "sizes": sizes}
-    return Metric(name, None, question, with_steps(final.from_(table("sizes")), **steps))
+def class_sizes(asked: ClassedTable) -> exp.Select:
+    """class_size, classes of that size, row_count: one histogram says all about class sizes."""
+    return asked.sizes(_HISTOGRAM)
 
 
 _UNIQUE = "COUNT(CASE WHEN x = 1 THEN 1 END)"

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sqlglot import exp
+
 from duckanon.models.keys import Key
 from duckanon.models.model import TableModel
 from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import Constraint, TableRule, ValueMeasure
 from duckanon.models.shares import above_share, worst_leak
 from duckanon.models.wanted import Wanted, ordinal_of, ordinals_without
+from duckanon.query.counts import HIGHEST_SHARE, ValueCounts, per_value
 from duckanon.query.expressions import TOLERANCE, double, sql
-from duckanon.query.steps import HIGHEST_SHARE, Metric, MetricRequest, per_value, value_shares, with_steps
+from duckanon.query.metrics import Metric, MetricRequest, most_frequent_first
 from duckanon.toml.checks import number, share
 
 _LEAKAGE = ValueMeasure(
@@ -46,15 +49,20 @@ class AverageLeakage(TableModel):
         return above_share(counted, "alp")
 
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
-        query = per_value(alp=_ALP, highest_lp=HIGHEST_SHARE, dif=f"{HIGHEST_SHARE} - {_ALP}")
         question = (
             "how sure of each value is one who knows a person's class: on average (alp), at most, and the difference?"
         )
-        steps = value_shares(request, sensitive)
-        yield Metric("leakage", sensitive, question, with_steps(query, **steps), order=50)
+        query = most_frequent_first(leakage(request.counts(sensitive)))
+        yield Metric("leakage", sensitive, question, query, order=50)
 
 
 _ALP = "SUM(CAST(y AS DOUBLE) * CAST(y AS DOUBLE) / CAST(x AS DOUBLE)) / CAST(SUM(y) AS DOUBLE)"  # wang
+
+
+def leakage(counts: ValueCounts) -> exp.Select:
+    """Of every value: value, row_count, alp, highest_lp, dif."""
+    figures = per_value(alp=_ALP, highest_lp=HIGHEST_SHARE, dif=f"{HIGHEST_SHARE} - {_ALP}")
+    return counts.asked(figures, shares=counts.shares)
 
 
 _FROM_0 = number(least=0, most=1)

@@ -7,12 +7,15 @@ from typing import Any
 
 from sqlglot import exp
 
+from duckanon.models.diversity import l_diversity
 from duckanon.models.keys import Key, LevelKey
 from duckanon.models.model import ClassModel
-from duckanon.models.questions import CountedColumn, ReleasedColumn, ReleasedRows, only_figure
+from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
 from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.wanted import Wanted
-from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, same, sql, text_of
+from duckanon.query.counts import HIGHEST_SHARE
+from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, table, text_of
+from duckanon.query.steps import select
 from duckanon.toml import Section
 from duckanon.toml.checks import number, share, whole
 
@@ -29,8 +32,8 @@ class LevelDiversity(ClassModel):
         return ClassRule(constraint, sql("COUNT(DISTINCT level)"), homogeneous=sql("1"), of_levels=True)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> int:
-        distinct, *_ = _levelled(released).diversity("level")
-        return distinct
+        ((distinct, *_),) = released.rows.ask(l_diversity(released.levels), "verify: level_l")
+        return int(distinct or 0)
 
     def out_of_reach(self, counted: CountedColumn) -> Iterator[str]:
         least, levels = counted.wanted.thresholds["level_l"], len(_rows_by_level(counted))
@@ -61,10 +64,10 @@ class LevelAlpha(ClassModel):
         return ClassRule(constraint, figure, of_levels=True)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float:
-        levelled = _levelled(released)
-        query = exp.select("value", "highest_lp").from_(levelled.leakage("level").subquery())
-        alphas = dict(levelled.ask(query, "verify: level_alpha"))
-        return float(alphas.get(int(constraint.value or 0), 0.0))
+        level = sql("v = :level", level=literal(int(constraint.value or 0)))
+        query = select(alpha=HIGHEST_SHARE).from_(table("shares")).where(level)
+        query = released.levels.asked(query, shares=released.levels.shares)
+        return float(only_figure(released.rows.ask(query, "verify: level_alpha")) or 0.0)
 
     def too_frequent(self, counted: CountedColumn) -> Iterator[str]:
         held, remaining = _rows_by_level(counted), counted.rows - counted.budget
@@ -98,19 +101,17 @@ class LevelWeight(ClassModel):
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float | None:
         """The least sum, over the classes, of the weights of the distinct levels in it; where a level is everybody's,
         it is the only one that counts."""
-        levelled = _levelled(released)
-        qi, view = [column(name) for name in levelled.qi], levelled.shown
-        weights = {str(level): double(weight) for level, weight in level_weights(released.wanted).items()}
-        weight = case_of(text_of(column("level")), weights, double(0.0))
-        sizes = exp.select(*qi, levelled.number().as_("x")).from_(view).group_by(*qi)
-        levels = exp.select(*qi, weight.as_("weight"), levelled.number().as_("y")).from_(view)
-        levels = levels.where(sql("level IS NOT NULL")).group_by(*qi, "level")
-        known = sql("COALESCE(MIN(CASE WHEN l.y >= s.x THEN l.weight END), SUM(l.weight), 0)")
-        classes = exp.select(known.as_("total")).from_(sizes.subquery("s"))
-        classes = classes.join(levels.subquery("l"), on=same(levelled.qi, "s", "l", nulls=True), join_type="left")
-        classes = classes.group_by(*(column(name, "s") for name in levelled.qi))
-        query = exp.select("MIN(total)").from_(classes.subquery("c"))
-        least: float | None = only_figure(levelled.ask(query, "verify: level_weight"))
+        counts = released.levels
+        weights = {level: double(weight) for level, weight in level_weights(released.wanted).items()}
+        weighed = select(*counts.groups, column("y"), column("x"), weight=case_of(column("v"), weights, exp.null()))
+        total = "COALESCE(MIN(CASE WHEN y >= x THEN weight END), SUM(weight), CAST(0 AS DOUBLE))"
+        query = counts.asked(
+            select(least="MIN(total)").from_(table("totals")),
+            shares=counts.shares,
+            weighed=weighed.from_(table("shares")),
+            totals=select(total=total).from_(table("weighed")).group_by(*counts.groups),
+        )
+        least: float | None = only_figure(released.rows.ask(query, "verify: level_weight"))
         return least
 
     def out_of_reach(self, counted: CountedColumn) -> Iterator[str]:
@@ -152,14 +153,12 @@ def _weight(wanted: Wanted) -> exp.Expr:
     return total
 
 
-def _levelled(released: ReleasedColumn) -> ReleasedRows:
-    """The rows of a release with the level of each: the macros are asked about it as about any column."""
-    wanted = released.wanted
+def shown_level(wanted: Wanted, value: exp.Expr) -> exp.Expr:
+    """The level of a value that a release shows; NULL: it has none."""
     levels = {text: literal(level) for text, level in wanted.level_of.items()}
     if wanted.publish == "level":
         levels = {str(level): literal(level) for level in wanted.levels}
-    level = case_of(text_of(column(released.column)), levels, exp.cast(exp.null(), "INTEGER"))
-    return released.rows.levelled(level)
+    return case_of(text_of(value), levels, exp.cast(exp.null(), "INTEGER"))
 
 
 def _rows_by_level(counted: CountedColumn) -> dict[int, int]:

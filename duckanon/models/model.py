@@ -11,7 +11,7 @@ from duckanon.models.keys import Key, ThresholdKey
 from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint, TableRule
 from duckanon.models.wanted import Wanted
-from duckanon.query.steps import Metric, MetricRequest
+from duckanon.query.metrics import Metric, MetricRequest
 from duckanon.toml import Section
 
 

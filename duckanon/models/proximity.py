@@ -13,7 +13,9 @@ from duckanon.models.model import ClassModel, Numbers
 from duckanon.models.questions import ReleasedColumn, only_figure
 from duckanon.models.rules import ClassRule, Constraint, Windows
 from duckanon.models.wanted import Wanted
-from duckanon.query.expressions import TOLERANCE, double, literal, sql
+from duckanon.query.counts import ValueCounts
+from duckanon.query.expressions import TOLERANCE, column, double, sql, table
+from duckanon.query.steps import select
 from duckanon.toml.checks import number, whole
 
 
@@ -53,10 +55,8 @@ class ProximityModel(ClassModel):
         return ClassRule(constraint, figure, windows=_near(wanted.thresholds["proximity"].epsilon))
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float | None:
-        epsilon = double(released.wanted.thresholds["proximity"].epsilon)
-        share: float | None = only_figure(
-            released.rows.fetch("proximity", ("share",), literal(released.column), epsilon)
-        )
+        query = _nearest(released.counts, released.wanted.thresholds["proximity"].epsilon)
+        share: float | None = only_figure(released.rows.ask(query, "verify: proximity"))
         return share
 
 
@@ -72,3 +72,22 @@ def _near(epsilon: float) -> Windows:
         return {"near_": window}
 
     return windows
+
+
+# -- asked of a release ----------------------------------------------------------------------------
+
+
+def _nearest(counts: ValueCounts, epsilon: float) -> exp.Select:
+    """The largest share of a class that lies within ε of one of its numbers; NULL without any."""
+    numbers = select(*counts.groups, column("y"), column("x"), number="CAST(v AS DOUBLE)").from_(table("shares"))
+    reach = double(epsilon + TOLERANCE)
+    around = exp.WindowSpec(kind="RANGE", start=reach, start_side="PRECEDING", end=reach.copy(), end_side="FOLLOWING")
+    within = counts.over_class("SUM(y)", column("number"))
+    within.set("spec", around)
+    share = "MAX(CAST(near AS DOUBLE) / CAST(x AS DOUBLE))"
+    return counts.asked(
+        select(share=share).from_(table("neighbours")),
+        shares=counts.shares,
+        numbers=numbers.where(sql("v IS NOT NULL")),
+        neighbours=select(column("x"), near=within).from_(table("numbers")),
+    )

@@ -5,12 +5,13 @@ The rooms of the census and of the audit lie further on; what a model needs of t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlglot import exp
 
 from duckanon.models.wanted import Wanted
+from duckanon.query.counts import ValueCounts
 
 
 class CountedColumn(Protocol):
@@ -31,8 +32,8 @@ class CountedColumn(Protocol):
 
 
 class ReleasedRows(Protocol):
-    """What was released, by rows or by the people that they are of. It is asked through the analysts' macros, or by SQL
-    that is not that of a rule: a mistake in one is found by the other."""
+    """What was released, by rows or by the people that they are of. It is asked by SQL that is not that of a rule: a
+    mistake in one is found by the other. Every engine must understand it."""
 
     @property
     def qi(self) -> Sequence[str]: ...
@@ -41,39 +42,11 @@ class ReleasedRows(Protocol):
         """The relation itself."""
         ...
 
-    def number(self) -> exp.Expr:
-        """How many there are in a group of rows."""
-        ...
-
     def ask(self, query: exp.Query, note: str) -> list[tuple[Any, ...]]: ...
-
-    def fetch(
-        self, macro: str, outputs: tuple[str, ...], *about: exp.Expr, **named: exp.Expr
-    ) -> list[tuple[Any, ...]]: ...
-
-    def diversity(self, sensitive: str) -> tuple[int, float, int]:
-        """distinct l, entropy l, and how many are in classes of a single value."""
-        ...
-
-    def recursive(self, sensitive: str, least: int) -> float | None:
-        """The least c for which recursive (c, l)-diversity holds; None: there is none."""
-        ...
-
-    def value_diversity(self, sensitive: str) -> exp.Select:
-        """distinct_l by value: of the classes in which it occurs."""
-        ...
-
-    def leakage(self, sensitive: str) -> exp.Select:
-        """value, row_count, alp, highest_lp, dif."""
-        ...
-
-    def levelled(self, level: exp.Expr) -> ReleasedRows:
-        """The same classes with a column `level` in place of what the rows show."""
-        ...
 
 
 class ReleasedColumn(Protocol):
-    """A sensitive column of a release: what every audit asks of it, and its rows, to ask for more."""
+    """A sensitive column of a release: what every audit asks of it, and who has which value, to ask for more."""
 
     @property
     def wanted(self) -> Wanted: ...
@@ -85,9 +58,24 @@ class ReleasedColumn(Protocol):
     @property
     def rows(self) -> ReleasedRows: ...
     @property
+    def counts(self) -> ValueCounts:
+        """Who has which value, by class."""
+        ...
+
+    @property
+    def levels(self) -> ValueCounts:
+        """Who has which level of sensitivity, by class."""
+        ...
+
+    @property
     def distinct_l(self) -> int | None: ...
     @property
     def entropy_l(self) -> float | None: ...
+    @property
+    def value_l(self) -> Mapping[str, int]:
+        """Of the values that the policy names, the distinct values of the least diverse class with it."""
+        ...
+
     @property
     def t(self) -> float | None: ...
     @property

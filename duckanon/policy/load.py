@@ -179,8 +179,10 @@ def _search(section: Section) -> Search:
     time_limit = section.get("time_limit", number(above=0))
     nodes = section.get("nodes", whole(1))
     beta = section.get("beta", number(least=0), 0)
+    most = section.get("census_limit", whole(1), Search.census_limit)
     section.finish()
-    return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes, float(beta))
+    seconds = None if time_limit is None else float(time_limit)
+    return Search(method, loss, weighting, seconds, nodes, float(beta), most)
 
 
 def _name(value: Any) -> str | None:

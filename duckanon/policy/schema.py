@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from duckanon.policy.database import Database
+
 # The methods that search the lattice for one node, and those that release every class at its own levels.
 FULL_DOMAIN = ("greedy", "optimal", "datafly")
 LOCAL = ("climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification")
@@ -128,7 +130,7 @@ class Source:
     table: str | None = None
     query: str | None = None
     file: str | None = None
-    database: Path | None = None
+    database: Database | None = None
     csv: CsvOptions = CsvOptions()
 
 
@@ -140,6 +142,7 @@ class Search:
     time_limit: float | None = None  # seconds, for optimal
     nodes: int | None = None  # nodes measured at most, for optimal
     beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
+    census_limit: int = 50_000_000  # counts that may come to the workbench
 
     @property
     def is_local(self) -> bool:

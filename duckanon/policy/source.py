@@ -8,6 +8,7 @@ from typing import Any
 
 from duckanon.errors import Fault
 from duckanon.policy import CsvOptions, Source
+from duckanon.policy.database import KNOWN, Database, ServerAddress, database_of
 from duckanon.query.names import folded
 from duckanon.toml import Section
 from duckanon.toml.checks import a_table, one_character, one_of, text, truth
@@ -26,13 +27,27 @@ def read_source(section: Section, folder: Path) -> Source:
     table = section.get("table", text)
     query = section.get("query", text)
     file = section.get("file", text)
-    database = section.get("database", text)
+    database = _database(section, folder)
     options = _csv(section.section("csv"))
     if "csv" in section.data and (file is None or set(map(str.lower, Path(file).suffixes)) & set(_NO_CSV)):
         section.fault("csv", "is for a CSV file", "name one in source.file, or leave it out")
     section.finish()
     path = str(folder / file) if file else None
-    return Source(table, query, path, folder / database if database else None, options)
+    if isinstance(database, ServerAddress) and file is not None:
+        section.fault("file", "is read by DuckDB, not by a server", "leave source.database out")
+    return Source(table, query, path, database, options)
+
+
+def _database(section: Section, folder: Path) -> Database | None:
+    """A policy is kept and shown, also by the ledger: no place for a secret."""
+    given = section.get("database", text)
+    database = database_of(given, folder) if given else None
+    if isinstance(database, ServerAddress) and database.engine is None:
+        section.fault("database", f"there is no warehouse for {database.shown}", f"name {KNOWN}")
+    elif isinstance(database, ServerAddress) and database.has_secret:
+        where = "PGPASSWORD, ~/.pgpass or a service" if database.engine == "postgresql" else "the environment, or --db"
+        section.fault("database", "has a secret in it, and a policy is no place for one", f"keep it in {where}")
+    return database
 
 
 def _csv(section: Section) -> CsvOptions:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 
-_PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
+PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
 _FOLD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
-_QUALIFIED = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))*")
+_QUALIFIED = re.compile(rf"(?:{PART})(?:\.(?:{PART}))*")
 
 
 def split_name(spelled: str) -> list[str] | None:
     """The parts of a possibly qualified and quoted name; None when it is not spelled as in SQL."""
     if not _QUALIFIED.fullmatch(spelled):
         return None
-    return [_unquoted(part) for part in re.findall(_PART, spelled)]
+    return [unquoted(part) for part in re.findall(PART, spelled)]
 
 
 def folded(name: str) -> str:
@@ -30,5 +30,5 @@ def quoted_if_odd(*parts: str) -> str:
     return ".".join(part if re.fullmatch(r"[a-z_]\w*", part) else quoted(part) for part in parts)
 
 
-def _unquoted(part: str) -> str:
+def unquoted(part: str) -> str:
     return part[1:-1].replace('""', '"') if part.startswith('"') else part

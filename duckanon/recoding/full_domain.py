@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import column, sql
 from duckanon.recoding.node import NodeClasses
+from duckanon.recoding.over_source import Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, released_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
@@ -66,6 +68,16 @@ class FullDomain:
         cells = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
         cells = cells.group_by(*columns) if columns else cells
         return released_rows(self.shown, Cells(cells, (*names, "n")), self.at.labels(), source, labels)
+
+    def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        keys = [column(key) for key in self.at.keys]
+        plan = Plan(
+            codings=tuple(self.at.codings()),
+            shown=tuple(self.at.shown_labels(self.shown)),
+            classes=exp.select(*keys, sql("CAST(x AS BIGINT)").as_("x")).from_(self.good),
+            keys=tuple(self.at.keys),
+        )
+        return rows_over_source(plan, self.shown, source, scratch)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         census, node = self.at.census, self.at.node

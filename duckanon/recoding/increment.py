@@ -10,6 +10,9 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
+from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER, TEXT
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, same, sql, text_of
@@ -105,6 +108,23 @@ class Increment:
         names = [column(f"r{position}") for position in range(len(source.released))]
         cells = exp.select(*names, "n").from_(self.additions.cells).where(sql("n > 0"))
         return repeated_rows({"labelled_cells": cells.order_by(*(name.copy() for name in names))}, source)
+
+    def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        """From the released cells, sent up as texts: the source does not tell who was held back."""
+        names = [column(f"r{at}") for at in range(len(source.released))]
+        texts = exp.select(*(text_of(name).as_(name.name) for name in names), "n").from_(self.additions.cells)
+        sent = scratch.sent("increment", texts.where(sql("n > 0")), "sent for the release", source.warehouse)
+        types = self._released_types(source)
+        typed = [types[shown].cast(name).as_(name.name) for shown, name in zip(source.released, names, strict=True)]
+        cells = exp.select(*typed, "n").from_(sent).order_by(*(name.copy() for name in names))
+        return repeated_rows({"labelled_cells": cells}, source)
+
+    def _released_types(self, source: BoundSource) -> dict[str, Type]:
+        types = {c.name: c.type.released for c in source.keep}
+        types |= {c.name: INTEGER if wanted.publish == "level" else c.type.released for wanted, c in source.sensitive}
+        for h, level in zip(self.at.census.hierarchies, self.at.node, strict=True):
+            types[h.column.name] = TEXT if level or h.starred else h.column.type.released
+        return types
 
     def utility(self) -> dict[str, Any]:
         return utility_of(self.at.measurer.policy, self.at.census, self.measured, self.good).as_json()

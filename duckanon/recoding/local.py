@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
-from duckanon.query.expressions import case_of, column, literal, same, sql, table
+from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
 from duckanon.query.steps import select, with_steps
+from duckanon.recoding.node import coding_of
+from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import Lost, lost_utility
 from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
@@ -106,6 +111,30 @@ class LocalRecoding:
         cells = exp.select(*columns, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*columns)
         shown = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
         return released_rows(self.census, Cells(cells, (*names, "n")), shown, source, labels)
+
+    def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]
+        if self.census.left_out:
+            uncoded = [h for h in self.census.hierarchies if not h.coded]
+            codings += [replace(coding_of(h, 0, self.census), key=None) for h in uncoded]
+        parted = [values for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
+        for values in parted:
+            codes = exp.select(text_of(column("value")).as_("value"), "code").from_(values.table)
+            type_ = INTEGER if values.wanted.publish == "level" else values.column.type
+            codings.append(Coding(f"s{values.index}", type_, codes, f"c{values.index}"))
+        # A sensitive NULL has no code here, and code 0 there.
+        of_values = [sql(f"COALESCE(s{v.index}, 0)").as_(f"c{v.index}") for v in parted]
+        codes_of_tuple = [column(code) for code in self.census.finest]
+        plan = Plan(
+            codings=tuple(codings),
+            shown=tuple(Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies),
+            classes=exp.select(*map(column, self.keys), sql("CAST(SUM(n) AS BIGINT)").as_("x"))
+            .from_(self.placed)
+            .group_by(*map(column, self.keys)),
+            keys=tuple(self.keys),
+            placement=exp.select(*codes_of_tuple, *of_values, *map(column, self.keys)).distinct().from_(self.placed),
+        )
+        return rows_over_source(plan, self.census, source, scratch)
 
     def _labels(self, hierarchy: Hierarchy) -> exp.Select:
         return exp.select(column("id").as_("code"), "label").distinct().from_(self.listed[hierarchy.index])

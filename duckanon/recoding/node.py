@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.hierarchy import Hierarchy, named_levels
-from duckanon.query.expressions import column, same, sql, table
+from duckanon.query.expressions import column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps
+from duckanon.recoding.over_source import Coding, Label
 from duckanon.recoding.rows import Shown
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -46,6 +48,22 @@ class NodeClasses:
             Shown(h.code(level), _labels(h, level)) if level < h.height else Shown(None, None) for h, level in pairs
         ]
 
+    def codings(self) -> Iterator[Coding]:
+        """The codes of all that is released at the node and, where rows are left out, of all that is known."""
+        for h, level in zip(self.census.hierarchies, self.node, strict=True):
+            if level < h.height:
+                yield coding_of(h, level, self.census)
+            elif self.census.left_out:
+                yield replace(coding_of(h, 0, self.census), key=None)
+
+    def shown_labels(self, shown: Census) -> Iterator[Label]:
+        """What a release shows of each quasi-identifier."""
+        for h, level, part in zip(shown.hierarchies, self.node, self.labels(), strict=True):
+            if level == h.height:
+                yield Label(h.column.name, text=h.top)
+            else:
+                yield Label(h.column.name, part.code, part.labels if level or h.starred else None)
+
     def holding(self) -> exp.Select:
         """The classes that do not fail: their keys and sizes."""
         names = [column(name) for name in (*self.keys, "x")]
@@ -69,3 +87,16 @@ def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:
     label = column("value") if level == 0 else column(f"label_{level}")
     code = column(f"code_{level}")
     return exp.select(code.as_("code"), label.as_("label")).distinct().from_(hierarchy.mapping)
+
+
+def coding_of(hierarchy: Hierarchy, level: int, census: Census) -> Coding:
+    """The codes of a level below the top, by the texts of the values."""
+    codes = exp.select(text_of(column("value")).as_("value"), column(f"code_{level}").as_("code"))
+    codes, strangers = codes.from_(hierarchy.mapping), None
+    if hierarchy.starred:
+        # Rows of values that nobody knows are shown as the top, which is then in the mapping table as one more value.
+        top = exp.select(column(f"code_{level}")).from_(hierarchy.mapping)
+        found = census.workbench.fetch(top.where(sql("value = :top", top=literal(hierarchy.top))))
+        strangers = found[0][0] if found else -1
+    type_ = None if hierarchy.starred else hierarchy.column.type
+    return Coding(f"q{hierarchy.index}", type_, codes, hierarchy.code(level), strangers)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine.scratch import Scratch
 from duckanon.recoding.rows import Labels
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
@@ -53,6 +54,9 @@ class Recoding(Protocol):
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
         """The released rows."""
+
+    def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        """The same rows as a query of the warehouse, which is sent what it takes."""
 
     @property
     def view(self) -> View | None:

@@ -74,18 +74,16 @@ class _Sides:
         bases = {_THEN: self._base_then(hierarchy), _NOW: self.levels[name] if self.levels else None}
         if not self.previous.has(name) or hierarchy.height in bases.values():
             return _Column(name, index, None)  # one of them shows nothing of it, so there is nothing to compare
-        sides = [self._labels(side, hierarchy, base) for side, base in bases.items()]
-        thing = f"then_and_now_{index}"
-        labels = self.scratch.table(thing, exp.union(*sides, distinct=False), f"what {name} showed and shows")
-        lost = [sql(f"COUNT(label) - COUNT(at_{level})") for level in range(hierarchy.height)]
-        (unknown,) = self.scratch.workbench.fetch(exp.select(*lost).from_(labels))
-        level = next((level for level, count in enumerate(unknown) if count == 0), None)
-        if level is None:
-            return _Column(name, index, None, self._removed(hierarchy, labels))
-        at = column(f"at_{level}")
-        brought = exp.select("side", "label", at.as_("common")).from_(labels)
-        table = self.scratch.table(f"common_{index}", brought, f"{name} as both releases can show it")
-        return _Column(name, index, table, self._doubt(name, table))
+        # What is shown at a level can be brought to no finer one.
+        for level in range(max(base or 0 for base in bases.values()), hierarchy.height):
+            sides = [self._labels(side, hierarchy, base, level) for side, base in bases.items()]
+            labels = self.scratch.table(
+                f"common_{index}_{level}", exp.union(*sides, distinct=False), f"{name} as both releases may show it"
+            )
+            lost, *nesting = self._nesting(labels)
+            if not lost:
+                return _Column(name, index, labels, _doubt(name, *nesting))
+        return _Column(name, index, None, self._removed(hierarchy, labels))
 
     def _base_then(self, hierarchy: Hierarchy) -> int | None:
         """The level of now that shows what the column showed then; None: nobody knows."""
@@ -94,7 +92,8 @@ class _Sides:
             return level_that_shows(self.previous.rules[name]["rule"], hierarchy, self.scratch.workbench)
         return (self.previous.said or {}).get(name) if self.previous.same_policy else None
 
-    def _labels(self, side: str, hierarchy: Hierarchy, base: int | None) -> exp.Select:
+    def _labels(self, side: str, hierarchy: Hierarchy, base: int | None, level: int) -> exp.Select:
+        """side, label, common: what a release shows of a column, and what it is at the level; NULL: nobody can tell."""
         assert self.previous.classes is not None
         label: exp.Expr = column(f"g{hierarchy.index}")
         rows = self.previous.classes
@@ -102,7 +101,23 @@ class _Sides:
             label, rows = text_of(column(hierarchy.column.name)), self.released.table
         every = exp.select(label.as_("label")).distinct().from_(rows)
         shown = exp.select("label").from_(every.subquery("every")).where(sql("label IS NOT NULL"))
-        return exp.select(literal(side).as_("side"), "*").from_(relabelled(hierarchy, shown, base).subquery("at"))
+        brought = relabelled(hierarchy, shown, base, level)
+        return exp.select(literal(side).as_("side"), "*").from_(brought.subquery("brought"))
+
+    def _nesting(self, labels: exp.Table) -> tuple[int, ...]:
+        """How many labels cannot be brought to the level; at how many of the sides it is not the one that they are of;
+        how many show anything; and how many labels are the same in both."""
+        changed = "COUNT(DISTINCT CASE WHEN label IS DISTINCT FROM common THEN side END)"
+        shared = exp.select("common").from_(labels).group_by("common").having(sql("COUNT(DISTINCT side) = 2"))
+        (counts,) = self.scratch.workbench.fetch(
+            exp.select(
+                sql("COUNT(label) - COUNT(common)"),
+                sql(changed),
+                sql("COUNT(DISTINCT side)"),
+                exp.select("COUNT(*)").from_(shared.subquery("shared")).subquery(),
+            ).from_(labels)
+        )
+        return counts
 
     def _removed(self, hierarchy: Hierarchy, labels: exp.Table) -> str | None:
         """Where one of the releases shows nothing of a column, nothing is left out by not comparing it."""
@@ -113,22 +128,14 @@ class _Sides:
         what = "its labels of then and now do not nest, so classes cannot be compared by it"
         return f"{hierarchy.column.name}: {what}; {_MORE}"
 
-    def _doubt(self, name: str, labels: exp.Table) -> str | None:
-        """At the level of one of them, at least, a label is what it was; and some are the same in both."""
-        changed = "COUNT(DISTINCT CASE WHEN label IS DISTINCT FROM common THEN side END)"
-        shared = exp.select("common").from_(labels).group_by("common").having(sql("COUNT(DISTINCT side) = 2"))
-        ((coarser, sides, both),) = self.scratch.workbench.fetch(
-            exp.select(
-                sql(changed),
-                sql("COUNT(DISTINCT side)"),
-                exp.select("COUNT(*)").from_(shared.subquery("shared")).subquery(),
-            ).from_(labels)
-        )
-        if coarser == 2:
-            return f"{name}: its labels of then and now nest only at a level that neither of them shows; {_MORE}"
-        if sides == 2 and not both:
-            return f"{name}: none of its labels is what it was, so classes cannot be compared by it; {_MORE}"
-        return None
+
+def _doubt(name: str, coarser: int, sides: int, both: int) -> str | None:
+    """At the level of one of them, at least, a label is what it was; and some are the same in both."""
+    if coarser == 2:
+        return f"{name}: its labels of then and now nest only at a level that neither of them shows; {_MORE}"
+    if sides == 2 and not both:
+        return f"{name}: none of its labels is what it was, so classes cannot be compared by it; {_MORE}"
+    return None
 
 
 def _told_apart(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Column, Relation, Warehouse
+from duckanon.engine import Column, Engine, Relation, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, TEXT
 from duckanon.errors import Fault, PolicyError, ReleaseError
@@ -49,7 +49,7 @@ def _mark(policy: Policy, warehouse: Warehouse) -> str | None:
     if policy.release.options.partition_by:
         return mark_of_folder(path)
     if policy.release.kind == "parquet":
-        return warehouse.read_mark(path)
+        return warehouse.workbench.files.mark(path)
     mark: str | None = read_json(sidecar_of(path)).get("mark")
     return mark
 
@@ -71,16 +71,16 @@ def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> R
     written = read_json(sidecar_of(path)).get("written")
     if release.kind == "csv" and written not in (None, how_written(release, source.released)):
         raise ReleaseError(f"release.to: {path} was written with other options than the policy has now")
-    name = scratch.adopt("VIEW", "released", warehouse)
-    warehouse.define_release(name, path, release, _columns(path, release, source, warehouse))
+    name = scratch.adopt("VIEW", "released")
+    warehouse.workbench.files.define(name, path, release, _columns(path, release, source, warehouse.workbench))
     return Relation((name.name,), "view")
 
 
-def _columns(path: Path, release: Release, source: BoundSource, warehouse: Warehouse) -> list[Column]:
+def _columns(path: Path, release: Release, source: BoundSource, workbench: Workbench) -> list[Column]:
     """The columns of released files: labels are texts, the others have the types that were released. What the files
     do not name is known by its position."""
     parts = release.options.partition_by
-    names = warehouse.release_columns(path, release)
+    names = workbench.files.columns(path, release)
     if release.kind == "csv" and not release.options.header:
         expected = [name for name in source.released if name not in parts]
         if len(names) != len(expected):
@@ -91,8 +91,14 @@ def _columns(path: Path, release: Release, source: BoundSource, warehouse: Wareh
     return [Column(name, types.get(name, TEXT)) for name in (*names, *parts)]
 
 
-def must_have_its_columns(policy: Policy, relation: Relation, source: BoundSource, warehouse: Warehouse) -> None:
-    found = {folded(c.name) for c in warehouse.columns(relation.table)}
+def home_of_release(policy: Policy, warehouse: Warehouse) -> Engine:
+    """Where a release of the policy can be asked: a table or view where it stands, files from the workbench."""
+    return warehouse if policy.release.is_relation else warehouse.workbench
+
+
+def must_have_its_columns(policy: Policy, relation: Relation, source: BoundSource) -> None:
+    home = home_of_release(policy, source.warehouse)
+    found = {folded(c.name) for c in home.columns(relation.table)}
     wanted = {folded(name) for name in source.released}
     faults = [Fault(f"release.to: {policy.release.to}", f"has no column {name}") for name in sorted(wanted - found)]
     faults += [

@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Relation, Warehouse
+from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
@@ -27,7 +27,7 @@ class FileTarget:
     """Written beside its place, read back, then renamed."""
 
     def __init__(self, policy: Policy, warehouse: Warehouse, replace: bool) -> None:
-        self.policy, self.warehouse = policy, warehouse
+        self.policy, self.workbench = policy, warehouse.workbench
         self.release = policy.release
         self.place = DiskPlace(policy, warehouse)
         self.path = self.place.path
@@ -48,6 +48,10 @@ class FileTarget:
             raise ReleaseError(f"release.to: {self.path} is a folder; name a file, or see partition_by")
 
     @property
+    def home(self) -> Engine:
+        return self.workbench
+
+    @property
     def unfinished(self) -> Path:
         return self.place.unfinished
 
@@ -58,7 +62,7 @@ class FileTarget:
 
     def _ours(self) -> bool:
         if self._marked_inside:
-            return made_by(self.warehouse.read_mark(self.path), self.policy)
+            return made_by(self.workbench.files.mark(self.path), self.policy)
         known = read_json(sidecar_of(self.path))
         states = known.get("files")
         return made_by(known.get("mark"), self.policy) and isinstance(states, list) and any(map(self._is_now, states))
@@ -90,10 +94,10 @@ class FileTarget:
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()
         self._usual = self._begin()
-        self.warehouse.write_file(query, self.unfinished, self.release, metadata_of(mark))
+        self.workbench.files.write(query, self.unfinished, self.release, metadata_of(mark))
         shape = scratch.view("shape", query, "")
-        name = scratch.adopt("VIEW", "written", self.warehouse)
-        self.warehouse.define_release(name, self.unfinished, self.release, scratch.workbench.columns(shape))
+        name = scratch.adopt("VIEW", "written")
+        self.workbench.files.define(name, self.unfinished, self.release, scratch.workbench.columns(shape))
         if self.release.kind == "parquet":
             return Relation((name.name,), "view")
         # A text is parsed once, however many questions are asked of it.
@@ -114,6 +118,9 @@ class FileTarget:
             return self.place.begin(folder=bool(self.release.options.partition_by))
         except OSError as error:
             raise ReleaseError(f"release.to: {self.path} cannot be written: {error.strerror or error}") from error
+
+    def let_in(self, mark: str) -> None:
+        """The disk has no part in the transaction."""
 
     def settle(self, mark: str) -> None:
         """Whoever came to this place since it was found free keeps it."""

@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.engine import Column, Relation, Warehouse
+from duckanon.engine.types import Family
 from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.policy.canonical import canonical, digest_of
 from duckanon.query.expressions import column, sql, text_of
@@ -69,12 +70,17 @@ def files_fingerprint(path: Path) -> str:
 
 def _rows(relation: exp.Table, columns: list[Column], warehouse: Warehouse) -> list[Any]:
     """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
-    # Of a list the hash does not tell NULL from an empty one; its text does.
-    cells = [text_of(column(c.name)) if c.type.is_list else column(c.name) for c in columns]
+    cells = [_hashable(c) for c in columns]
     row = row_hash(cells).as_("h")
     figures = exp.select("COUNT(*)", sql("SUM(:h)", h=wide(column("h"))), exp.BitwiseXorAgg(this=column("h")))
     (found,) = warehouse.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
     return [[[c.name, c.type.word] for c in columns], *(None if figure is None else str(figure) for figure in found)]
+
+
+def _hashable(c: Column) -> exp.Expr:
+    """Of a list the hash does not tell NULL from an empty one, and of some types there is none; their texts do."""
+    texts = c.type.is_list or (c.type.family is Family.OTHER and c.type.released != c.type)
+    return text_of(column(c.name)) if texts else column(c.name)
 
 
 def _mapping(spec: MappingTable, warehouse: Warehouse) -> list[Any] | None:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Relation, Warehouse
+from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.policy import Policy
@@ -18,6 +18,7 @@ from duckanon.query.names import folded
 from duckanon.release.existing import (
     existing_release,
     exists,
+    home_of_release,
     is_ours,
     must_have_its_columns,
     said_levels,
@@ -76,15 +77,15 @@ def read_previous(
     policy: Policy, source: BoundSource, scratch: Scratch, compared: bool, added_to: bool, rules: dict[str, Any] | None
 ) -> Previous:
     """Read the release that stands. Outside the run's transaction, which a file that cannot be read would end."""
-    warehouse = source.warehouse
+    warehouse, home = source.warehouse, home_of_release(policy, source.warehouse)
     try:
         relation = existing_release(policy, source, scratch)
-        columns = tuple(c.name for c in warehouse.columns(relation.table))
+        columns = tuple(c.name for c in home.columns(relation.table))
         if added_to:
-            must_have_its_columns(policy, relation, source, warehouse)
+            must_have_its_columns(policy, relation, source)
         return Previous(
-            _kept("previous", _classes(relation, columns, source), warehouse, scratch) if compared else None,
-            _kept("previous_rows", _rows(relation, source), warehouse, scratch) if added_to else None,
+            _kept("previous", _classes(relation, columns, source), home, scratch) if compared else None,
+            _kept("previous_rows", _rows(relation, source), home, scratch) if added_to else None,
             columns,
             said_levels(policy, warehouse) or None,
             rules,
@@ -97,8 +98,8 @@ def read_previous(
         return Previous(unread=Message.of("the last release cannot be read, so it cannot be compared: ", error.message))
 
 
-def _kept(thing: str, rows: exp.Query, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
-    return scratch.collected(thing, rows, "the last release", warehouse)
+def _kept(thing: str, rows: exp.Query, home: Engine, scratch: Scratch) -> exp.Table:
+    return scratch.collected(thing, rows, "the last release", home)
 
 
 def _classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) -> exp.Select:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource, define_source, must_be_there
-from duckanon.engine import Relation, Warehouse
+from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingTable, Policy
@@ -45,9 +45,17 @@ class RelationTarget:
     def must_not_be(self, source: BoundSource) -> None:
         """A relation that is not the source, as was checked at the start."""
 
+    @property
+    def home(self) -> Engine:
+        return self.warehouse
+
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
+        if self.existing is not None:
+            self.warehouse.make_way(self.existing)
+            self._source_must_stand()
         if self.place.kind != "view":
-            return recoding.query(source, AS_THEY_ARE)
+            near = self.warehouse.is_workbench
+            return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, scratch)
         assert recoding.view is not None  # no view is added to
         self.clear_kept()
         rows = source.table
@@ -58,14 +66,13 @@ class RelationTarget:
         return recoding.view(source, rows, self.keeper(mark))
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
-        if self.existing is not None:
-            self.warehouse.execute(drop(self.existing.kind.upper(), self.existing.table))
-            self._source_must_stand()
         if self.place.kind != "view":
             self.clear_kept()
-        self.warehouse.publish(self.place, query)
-        self.warehouse.comment(self.place, mark)
-        return self.place
+        self.published = self.warehouse.publish(self.place, query)
+        return self.published
+
+    def let_in(self, mark: str) -> None:
+        self.warehouse.let_in(self.published, self.place, mark)
 
     def _source_must_stand(self) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""

@@ -7,7 +7,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Relation, Warehouse
+from duckanon.engine import Engine, Relation, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
@@ -24,6 +24,10 @@ __all__ = ["FileTarget", "FolderTarget", "RelationTarget", "Target", "made_by", 
 class Target(Protocol):
     """A place for a release. `build` makes it and returns what to verify; `settle` lets the world see it."""
 
+    @property
+    def home(self) -> Engine:
+        """Where what `build` makes can be asked."""
+
     def must_not_be(self, source: BoundSource) -> None: ...
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         """What `build` makes the release of."""
@@ -35,7 +39,12 @@ class Target(Protocol):
     def standing(self) -> str | None:
         """The same of what stands in the place now; None: nothing that can be read."""
 
-    def settle(self, mark: str) -> None: ...
+    def let_in(self, mark: str) -> None:
+        """Inside the run's transaction, when what was built has been verified."""
+
+    def settle(self, mark: str) -> None:
+        """When the transaction is over: the release takes its place, if it has not."""
+
     def abandon(self) -> None: ...
 
 
@@ -52,14 +61,18 @@ def open_target(policy: Policy, warehouse: Warehouse, replace: bool, dry_run: bo
         target = FolderTarget(policy, warehouse, replace)
     else:
         target = FileTarget(policy, warehouse, replace)
-    return DryTarget(target, policy) if dry_run else target
+    return DryTarget(target, policy, warehouse.workbench) if dry_run else target
 
 
 class DryTarget:
     """Checks all that a real target checks, and shows the release to the verification only."""
 
-    def __init__(self, target: Target, policy: Policy) -> None:
-        self.target, self.policy = target, policy
+    def __init__(self, target: Target, policy: Policy, workbench: Workbench) -> None:
+        self.target, self.policy, self.workbench = target, policy, workbench
+
+    @property
+    def home(self) -> Engine:
+        return self.workbench
 
     def must_not_be(self, source: BoundSource) -> None:
         self.target.must_not_be(source)
@@ -79,6 +92,9 @@ class DryTarget:
 
     def standing(self) -> None:
         return None
+
+    def let_in(self, mark: str) -> None:
+        pass
 
     def settle(self, mark: str) -> None:
         pass

@@ -55,7 +55,16 @@ def test_golden(dialect: str) -> None:
 def test_golden_files_parse_in_their_own_dialect(dialect: str) -> None:
     parsed = sqlglot.parse((GOLDEN / f"{dialect}.sql").read_text(encoding="utf-8"), read=dialect)
     per_table = ["k_anonymity", "class_sizes", "risk", "k_violations"]
-    per_column = ["l_diversity", "recursive_diversity", "homogeneity", "alpha", "leakage", "skewness", "t_closeness"]
+    per_column = [
+        "l_diversity",
+        "recursive_diversity",
+        "homogeneity",
+        "value_diversity",
+        "alpha",
+        "leakage",
+        "skewness",
+    ]
+    per_column += ["t_closeness"]
     metrics = metric_queries("t", ["a"], ["s"])
     assert [metric.name for metric in metrics] == per_table + per_column
     assert len([statement for statement in parsed if statement is not None]) == len(per_table) + 2 * len(per_column)
@@ -96,7 +105,7 @@ def test_a_name_stays_a_name(dialect: str) -> None:
     odd = 'a"`\'\n; DROP TABLE "t"; --'
     script = metrics_script(quoted(odd), [odd], ["s\n; SELECT 1;"], dialect)
     statements = [statement for statement in sqlglot.parse(script, read=dialect) if statement is not None]
-    assert [type(statement) for statement in statements] == [sqlglot.exp.Select] * 11
+    assert [type(statement) for statement in statements] == [sqlglot.exp.Select] * 12
 
 
 # -- the figures --------------------------------------------------------------------------------------
@@ -233,7 +242,7 @@ def defined(names: Names, people: Sequence[Person], metric: Metric) -> list[Row]
     rows = [dict(zip(columns, person, strict=True)) for person in people]
     if metric.column is None:
         return of_sizes(metric.name, rows, names.qi)
-    if metric.name in {"alpha", "leakage"}:
+    if metric.name in {"alpha", "leakage", "value_diversity"}:
         return of_values(metric.name, rows, names.qi, metric.column)
     return [of_column(metric.name, rows, names.qi, metric.column, ordered=metric.column == names.number)]
 
@@ -255,6 +264,9 @@ def of_values(name: str, rows: list[Row], qi: Sequence[str], column: str) -> lis
     if name == "leakage":
         leakage = reference.leakage(rows, qi, column)
         return [named("value, row_count, alp, highest_lp, dif", v, y, *leakage[v]) for v, y in counts.items()]
+    if name == "value_diversity":
+        least = reference.value_diversity(rows, qi, column)
+        return [named("value, row_count, distinct_l", v, y, least[v]) for v, y in counts.items()]
     alpha = reference.alpha(rows, qi, column)
     return [named("value, row_count, frequency, alpha", v, y, y / len(rows), alpha[v]) for v, y in counts.items()]
 

@@ -275,7 +275,7 @@ def test_pseudonyms_are_left_to_a_run(people: Folder, duckanon: Command) -> None
 
 def test_nothing_is_traced_that_nobody_asked_for(people: Folder) -> None:
     with api.connect(people.database) as engine:
-        with engine.traced() as executed:
+        with engine.workbench.traced() as executed:
             engine.fetch("SELECT 1")
         engine.fetch("SELECT 2", "a note")
     assert [part.statement for part in executed] == ["SELECT 1"]

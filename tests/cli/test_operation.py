@@ -139,7 +139,7 @@ def test_a_new_key_for_pseudonyms_is_a_change(monkeypatch: pytest.MonkeyPatch) -
     policy = Policy.parse(text)
     found = set()
     with duckanon.connect() as db:
-        db.connection.execute("CREATE TABLE people AS SELECT 1 AS name")
+        db.workbench.connection.execute("CREATE TABLE people AS SELECT 1 AS name")
         for key in ("a" * 32, "b" * 32):
             monkeypatch.setenv("SOME_KEY", key)
             found.add(source_fingerprint(policy, table("people"), db))

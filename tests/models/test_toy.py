@@ -23,7 +23,8 @@ from sqlglot import exp
 from duckanon.models import ClassModel, ClassRule
 from duckanon.models.keys import Key
 from duckanon.query.expressions import column, sql
-from duckanon.query.steps import Metric, select, value_counts, with_steps
+from duckanon.query.metrics import Metric
+from duckanon.query.steps import select
 from duckanon.toml.checks import share
 
 
@@ -50,8 +51,7 @@ class Known(ClassModel):
             yield f"sensitive.{counted.wanted.column}.known: not so many have a value"
 
     def metrics(self, request, sensitive, ordered):
-        steps = value_counts(request, sensitive)
-        query = with_steps(select(known="COUNT(v)").from_(exp.to_table("counts")), **steps)
+        query = request.counts(sensitive).asked(select(known="COUNT(v)").from_(exp.to_table("counts")))
         yield Metric("known", sensitive, "how many have a value?", query)
 
 

@@ -234,7 +234,7 @@ def test_errors_carry_the_sql() -> None:
     import duckanon
 
     with duckanon.connect() as db, pytest.raises(duckanon.EngineError) as caught:
-        db.run("SELECT gone")
+        db.fetch("SELECT gone")
     assert caught.value.sql == "SELECT gone"
     assert isinstance(caught.value.__cause__, duckdb.Error)
 

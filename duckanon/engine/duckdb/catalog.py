@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from duckanon.engine.relation import Relation
-from duckanon.query.names import folded, quoted_if_odd, split_name
+from duckanon.query.names import folded, split_name
 
 _INTERNAL = ("information_schema", "pg_catalog", "duckanon")
-_MOST_NAMED = 8
+_MOST_PARTS = 3
 
 CATALOG = """
     SELECT database_name, schema_name, table_name, 'table', comment, temporary FROM duckdb_tables()
@@ -18,8 +17,15 @@ CATALOG = """
 """
 
 
-def resolve(parts: list[str], rows: list[tuple[Any, ...]], here: str, schema: str) -> Relation | None:
-    """The relation that the parts of a name mean in database `here`, out of the `rows` of the catalog."""
+def find(spelled: str, rows: list[tuple[Any, ...]], here: str, schema: str) -> Relation | None:
+    """The relation that a name means in database `here`, out of the `rows` of the catalog: as SQL spells it or else,
+    however odd, as it is."""
+    parts = split_name(spelled)
+    found = _resolved(parts, rows, here, schema) if parts and len(parts) <= _MOST_PARTS else None
+    return found or (_resolved([spelled], rows, here, schema) if parts != [spelled] else None)
+
+
+def _resolved(parts: list[str], rows: list[tuple[Any, ...]], here: str, schema: str) -> Relation | None:
     for rank in _search_order([folded(part) for part in parts], folded(here), folded(schema)):
         for catalog, owner, name, kind, comment, temporary in rows:
             if (folded(catalog), folded(owner), folded(name)) == rank:
@@ -28,17 +34,9 @@ def resolve(parts: list[str], rows: list[tuple[Any, ...]], here: str, schema: st
     return None
 
 
-def nearest(spelled: str, rows: list[tuple[Any, ...]], here: str, schema: str) -> str:
-    """The relation that a wrong name may mean, or some that there are, as a policy would spell them."""
-    known = [(owner, name) for catalog, owner, name, *_ in rows if catalog == here and owner not in _INTERNAL]
-    shown = {quoted_if_odd(*((name,) if owner == schema else (owner, name))): folded(name) for owner, name in known}
-    last = folded((split_name(spelled) or [spelled])[-1])
-    near = difflib.get_close_matches(last, list(shown.values()), n=1)
-    meant = [name for name, key in shown.items() if key in near]
-    if meant:
-        return f"did you mean {' or '.join(meant)}?"
-    some = ", ".join(sorted(shown)[:_MOST_NAMED]) or "no table at all"
-    return f"spell it as in SQL, with its schema; there is {some}{', …' if len(shown) > _MOST_NAMED else ''}"
+def known(rows: list[tuple[Any, ...]], here: str) -> list[tuple[str, str]]:
+    """The tables and views of database `here` that a user may mean: schema and name."""
+    return [(owner, name) for catalog, owner, name, *_ in rows if catalog == here and owner not in _INTERNAL]
 
 
 def _search_order(parts: list[str], here: str, schema: str) -> list[tuple[str, str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 from sqlglot import exp
@@ -13,8 +14,10 @@ from duckanon.engine.duckdb.client_errors import explained
 from duckanon.engine.duckdb.files import copy_options, escaped, inside, read_back, text, written
 from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
-from duckanon.engine.workbench import Workbench
 from duckanon.policy import Release
+
+if TYPE_CHECKING:
+    from duckanon.engine.workbench import Workbench
 
 
 class ReleaseFiles:

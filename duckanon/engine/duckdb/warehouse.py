@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Self
 
@@ -11,20 +11,18 @@ import duckdb
 from sqlglot import exp
 
 from duckanon import resources
-from duckanon.engine.duckdb.catalog import CATALOG, nearest, qualified, resolve
+from duckanon.engine.duckdb.catalog import CATALOG, find, known, qualified
 from duckanon.engine.duckdb.connection import Limits, connect
 from duckanon.engine.duckdb.files import text
-from duckanon.engine.duckdb.release_files import ReleaseFiles
 from duckanon.engine.duckdb.source_files import find_files, patterns_of
 from duckanon.engine.duckdb.sources import Sources
 from duckanon.engine.duckdb.spill import Spill
+from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import ReadFile, Reading, Relation
-from duckanon.engine.types import Column
 from duckanon.engine.warehouse import Told
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
-from duckanon.policy import Release
-from duckanon.query.expressions import create, sql
+from duckanon.query.expressions import create, drop, sql
 from duckanon.query.names import split_name
 
 
@@ -39,7 +37,7 @@ class DuckDB(Workbench):
         self.location = location
         self.persistent = persistent
         self._spill = spill
-        self._sources, self._files = Sources(self), ReleaseFiles(self)
+        self._sources = Sources(self)
 
     @classmethod
     def open(cls, path: Path | None, writable: bool, limits: Limits | None = None, wait: float | None = None) -> DuckDB:
@@ -64,15 +62,17 @@ class DuckDB(Workbench):
         self.close()
 
     def close(self) -> None:
-        if self._spill is None:
-            self.clear()
-            return
-        self.connection.close()
-        self._spill.close()
+        if self._spill is not None:
+            self.connection.close()
+            self._spill.close()
 
     @property
     def workbench(self) -> Workbench:
         return self
+
+    @property
+    def is_workbench(self) -> bool:
+        return True
 
     @property
     def database(self) -> Path | None:
@@ -83,7 +83,6 @@ class DuckDB(Workbench):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self._macro_home()  # one transaction cannot write to two databases, so this comes first
         self.run("BEGIN")
         try:
             yield
@@ -101,25 +100,23 @@ class DuckDB(Workbench):
             told(rows)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
-        self.execute(create("TABLE", name, query, temporary=True), note)
+        self.collect(name, query, note)
 
     def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.execute(create("TABLE", name, query), note)
 
+    def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
+        return nullcontext()  # a database file has one writer
+
     # -- the catalog ------------------------------------------------------------------------------
 
     def find(self, spelled: str) -> Relation | None:
-        parts = split_name(spelled)
-        found = self._lookup(parts) if parts and len(parts) <= 3 else None
-        return found or self._lookup([spelled])
-
-    def _lookup(self, parts: list[str]) -> Relation | None:
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
-        return resolve(parts, self.fetch(CATALOG), here, schema)
+        return find(spelled, self.fetch(CATALOG), here, schema)
 
     def nearest(self, spelled: str) -> str:
         ((here, schema),) = self.fetch("SELECT current_database(), current_schema()")
-        return nearest(spelled, self.fetch(CATALOG), here, schema)
+        return nearest(spelled, known(self.fetch(CATALOG), here), schema)
 
     def definition(self, relation: Relation) -> str | None:
         schema, name = relation.parts[-2:] if len(relation.parts) > 1 else ("main", relation.parts[0])
@@ -142,15 +139,15 @@ class DuckDB(Workbench):
             ((schema,),) = self.fetch("SELECT current_schema()")
             parts = [schema, parts[0]]
         if len(parts) == 2:
-            known = self.connection.execute(
+            found = self.connection.execute(
                 "SELECT schema_name FROM duckdb_schemas() WHERE database_name = current_database() "
                 "AND lower(schema_name) = lower(?)",
                 [parts[0]],
             ).fetchall()
-            if not known:
+            if not found:
                 raise EngineError(f"release.to: there is no schema '{parts[0]}' in {self.location}")
             ((here,),) = self.fetch("SELECT current_database()")
-            return Relation(qualified(here, known[0][0], parts[1], here), "table")
+            return Relation(qualified(here, found[0][0], parts[1], here), "table")
         raise EngineError(f"release.to: '{spelled}' must be a name or schema.name")
 
     def must_have_room_for_our_schema(self) -> None:
@@ -192,20 +189,16 @@ class DuckDB(Workbench):
 
     # -- the release ------------------------------------------------------------------------------
 
-    def publish(self, relation: Relation, query: exp.Query) -> None:
+    def make_way(self, standing: Relation) -> None:
+        self.execute(drop(standing.kind.upper(), standing.table))
+
+    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+        """In its place at once: nobody sees it before the transaction ends."""
         self.execute(create(relation.kind.upper(), relation.table, query), "the release")
+        return relation
+
+    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
+        self.comment(published, mark)
 
     def comment(self, relation: Relation, said: str) -> None:
         self.run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {text(said)}")
-
-    def write_file(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
-        self._files.write(query, path, release, metadata)
-
-    def read_mark(self, path: Path) -> str | None:
-        return self._files.mark(path)
-
-    def define_release(self, name: exp.Table, path: Path, release: Release, columns: list[Column]) -> None:
-        self._files.define(name, path, release, columns)
-
-    def release_columns(self, path: Path, release: Release) -> list[str]:
-        return self._files.columns(path, release)

@@ -5,8 +5,7 @@ What is said for PostgreSQL was executed there; of the others only the metrics a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.bigquery import BigQuery
@@ -15,66 +14,20 @@ from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.snowflake import Snowflake
 from sqlglot.dialects.spark import Spark
 from sqlglot.generators.bigquery import BigQueryGenerator
-from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.generators.snowflake import SnowflakeGenerator
 from sqlglot.generators.spark import SparkGenerator
 
-from duckanon.query.nodes import Composed, EachBelow, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
+from duckanon.query.dialects.postgres import PostgresWords
+from duckanon.query.dialects.unsaid import Words, unsaid
+from duckanon.query.nodes import EachBelow
 
-_LARGEST = 1.7976931348623157e308
 _WIDE = exp.DataType.Type.INT128
 
-Words = Callable[..., str]
+_REPEATED = unsaid("rows repeated in the SELECT list (UNNEST)")
 
 
-def _unsaid(what: str) -> Words:
-    """A node that the dialect has no words for."""
-
-    def refuse(generator: Any, node: exp.Expr) -> str:
-        generator.unsupported(what)
-        return ""
-
-    return refuse
-
-
-_REPEATED = _unsaid("rows repeated in the SELECT list (UNNEST)")
-
-
-def _inside(generator: Any, node: exp.Expr) -> str:
-    """What a node is made around, and nothing else."""
-    text: str = generator.sql(node, "this")
-    return text
-
-
-def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
-    """NaN is above every number there."""
-    low, high = (exp.cast(exp.Literal.string(f"{sign}{_LARGEST!r}"), "DOUBLE") for sign in ("-", ""))
-    text: str = generator.sql(exp.paren(exp.Between(this=node.this.copy(), low=low, high=high)))
-    return text
-
-
-def _series(generator: Any, node: EachBelow) -> str:
-    """A set of rows."""
-    count = exp.cast(node.this.copy(), "BIGINT")
-    text: str = generator.sql(exp.GenerateSeries(start=exp.Literal.number(0), end=count, is_end_exclusive=True))
-    return text
-
-
-class PostgresWords(PostgresGenerator):
-    """Whole numbers of any size, a set in place of a list, finite by comparison."""
-
-    TYPE_MAPPING: ClassVar[dict[Any, str]] = {**PostgresGenerator.TYPE_MAPPING, _WIDE: "DECIMAL(38, 0)"}
-    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
-        **PostgresGenerator.TRANSFORMS,
-        exp.TryCast: _unsaid("a cast that may fail (TRY_CAST)"),
-        # A function that sqlglot does not know would be printed as it is.
-        **dict.fromkeys(
-            (exp.Anonymous, RowHash, TextDigest, UrlEncoded, Composed, KeyedHash), _unsaid("functions of DuckDB")
-        ),
-        FiniteNumber: _between_the_largest,
-        EachBelow: _series,
-        exp.Try: _inside,  # what it takes away, statistics, nobody is told there
-    }
+class PostgresScriptWords(PostgresWords):
+    """For the script of a run that DuckDB executes: DuckDB's default schema is the one that the reader is in."""
 
     def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
         if expression.catalog:
@@ -130,8 +83,8 @@ class SnowflakeWords(SnowflakeGenerator):
 
 
 # Named so that they take no place of sqlglot's own.
-class PostgresDialect(Postgres):
-    Generator = PostgresWords
+class PostgresScriptDialect(Postgres):
+    Generator = PostgresScriptWords
 
 
 class SparkDialect(Spark):
@@ -147,7 +100,7 @@ class SnowflakeDialect(Snowflake):
 
 
 OTHERS: dict[str, type[Dialect]] = {
-    "postgres": PostgresDialect,
+    "postgres": PostgresScriptDialect,
     "spark": SparkDialect,
     "bigquery": BigQueryDialect,
     "snowflake": SnowflakeDialect,

@@ -222,7 +222,7 @@ WITH `renamed` AS (
 ), `uniform` AS (
   SELECT
     SUM(`y`) AS `x`,
-    CASE WHEN COUNT(*) = 1 AND COUNT(`v`) = 1 THEN 1 END AS `one`
+    CASE WHEN MAX(CASE WHEN NOT `v` IS NULL THEN `y` END) = SUM(`y`) THEN 1 END AS `one`
   FROM `counts`
   GROUP BY
     `g0`,
@@ -248,6 +248,46 @@ SELECT
 FROM `uniform`
 CROSS JOIN `domain`;
 
+-- value_diversity of "disease": how many distinct values, at least, has a class that contains each value?
+WITH `renamed` AS (
+  SELECT
+    `age` AS `g0`,
+    `zip` AS `g1`,
+    `odd name` AS `g2`,
+    `disease` AS `v`
+  FROM `clinic`.`patients`
+), `counts` AS (
+  SELECT
+    `g0`,
+    `g1`,
+    `g2`,
+    `v`,
+    COUNT(*) AS `y`
+  FROM `renamed`
+  GROUP BY
+    `g0`,
+    `g1`,
+    `g2`,
+    `v`
+), `shares` AS (
+  SELECT
+    `v`,
+    `y`,
+    COUNT(`v`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `l`
+  FROM `counts`
+)
+SELECT
+  `v` AS `value`,
+  CAST(SUM(`y`) AS INT64) AS `row_count`,
+  MIN(`l`) AS `distinct_l`
+FROM `shares`
+WHERE
+  NOT `v` IS NULL
+GROUP BY
+  `v`
+ORDER BY
+  `row_count` DESC;
+
 -- alpha of "disease": which share of all rows has each value, and which share of a class at most?
 WITH `renamed` AS (
   SELECT
@@ -271,6 +311,9 @@ WITH `renamed` AS (
     `v`
 ), `shares` AS (
   SELECT
+    `g0`,
+    `g1`,
+    `g2`,
     `v`,
     `y`,
     SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `x`
@@ -317,6 +360,9 @@ WITH `renamed` AS (
     `v`
 ), `shares` AS (
   SELECT
+    `g0`,
+    `g1`,
+    `g2`,
     `v`,
     `y`,
     SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `x`
@@ -406,6 +452,15 @@ WITH `renamed` AS (
     `g1`,
     `g2`,
     `v`
+), `reference` AS (
+  SELECT
+    `v`,
+    SUM(`y`) AS `n`
+  FROM `counts`
+  WHERE
+    NOT `v` IS NULL
+  GROUP BY
+    `v`
 ), `valued` AS (
   SELECT
     `g0`,
@@ -418,21 +473,23 @@ WITH `renamed` AS (
     NOT `v` IS NULL
 ), `totals` AS (
   SELECT
-    SUM(`y`) AS `n`
-  FROM `valued`
-), `shares` AS (
+    SUM(`n`) AS `total`
+  FROM `reference`
+), `gaps` AS (
   SELECT
-    `g0`,
-    `g1`,
-    `g2`,
-    CAST(`y` AS FLOAT64) / CAST(SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS FLOAT64) AS `p`,
-    CAST(SUM(`y`) OVER (PARTITION BY `v`) AS FLOAT64) / CAST(`n` AS FLOAT64) AS `q`
+    `valued`.`g0`,
+    `valued`.`g1`,
+    `valued`.`g2`,
+    CAST(`valued`.`y` AS FLOAT64) / CAST(SUM(`valued`.`y`) OVER (PARTITION BY `valued`.`g0`, `valued`.`g1`, `valued`.`g2`) AS FLOAT64) AS `p`,
+    CAST(COALESCE(`reference`.`n`, 0) AS FLOAT64) / CAST(`total` AS FLOAT64) AS `q`
   FROM `valued`
+  LEFT JOIN `reference`
+    ON `valued`.`v` = `reference`.`v`
   CROSS JOIN `totals`
 ), `distances` AS (
   SELECT
-    SUM(CASE WHEN `p` > `q` THEN `p` - `q` ELSE CAST(0 AS FLOAT64) END) AS `distance`
-  FROM `shares`
+    SUM(CASE WHEN `q` >= `p` THEN CAST(0 AS FLOAT64) ELSE `p` - `q` END) AS `distance`
+  FROM `gaps`
   GROUP BY
     `g0`,
     `g1`,
@@ -560,7 +617,7 @@ WITH `renamed` AS (
 ), `uniform` AS (
   SELECT
     SUM(`y`) AS `x`,
-    CASE WHEN COUNT(*) = 1 AND COUNT(`v`) = 1 THEN 1 END AS `one`
+    CASE WHEN MAX(CASE WHEN NOT `v` IS NULL THEN `y` END) = SUM(`y`) THEN 1 END AS `one`
   FROM `counts`
   GROUP BY
     `g0`,
@@ -586,6 +643,46 @@ SELECT
 FROM `uniform`
 CROSS JOIN `domain`;
 
+-- value_diversity of "salary": how many distinct values, at least, has a class that contains each value?
+WITH `renamed` AS (
+  SELECT
+    `age` AS `g0`,
+    `zip` AS `g1`,
+    `odd name` AS `g2`,
+    `salary` AS `v`
+  FROM `clinic`.`patients`
+), `counts` AS (
+  SELECT
+    `g0`,
+    `g1`,
+    `g2`,
+    `v`,
+    COUNT(*) AS `y`
+  FROM `renamed`
+  GROUP BY
+    `g0`,
+    `g1`,
+    `g2`,
+    `v`
+), `shares` AS (
+  SELECT
+    `v`,
+    `y`,
+    COUNT(`v`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `l`
+  FROM `counts`
+)
+SELECT
+  `v` AS `value`,
+  CAST(SUM(`y`) AS INT64) AS `row_count`,
+  MIN(`l`) AS `distinct_l`
+FROM `shares`
+WHERE
+  NOT `v` IS NULL
+GROUP BY
+  `v`
+ORDER BY
+  `row_count` DESC;
+
 -- alpha of "salary": which share of all rows has each value, and which share of a class at most?
 WITH `renamed` AS (
   SELECT
@@ -609,6 +706,9 @@ WITH `renamed` AS (
     `v`
 ), `shares` AS (
   SELECT
+    `g0`,
+    `g1`,
+    `g2`,
     `v`,
     `y`,
     SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `x`
@@ -655,6 +755,9 @@ WITH `renamed` AS (
     `v`
 ), `shares` AS (
   SELECT
+    `g0`,
+    `g1`,
+    `g2`,
     `v`,
     `y`,
     SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `x`
@@ -723,7 +826,7 @@ SELECT
   ) AS INT64) AS `skewed_rows`
 FROM `tops`;
 
--- t_closeness of "salary": how far does a class's distribution lie from the table's, at most? (Ordered distance; it joins every class with every distinct value.)
+-- t_closeness of "salary": how far does a class's distribution lie from the table's, at most? (Ordered distance.)
 WITH `renamed` AS (
   SELECT
     `age` AS `g0`,
@@ -744,6 +847,15 @@ WITH `renamed` AS (
     `g1`,
     `g2`,
     `v`
+), `reference` AS (
+  SELECT
+    `v`,
+    SUM(`y`) AS `n`
+  FROM `counts`
+  WHERE
+    NOT `v` IS NULL
+  GROUP BY
+    `v`
 ), `valued` AS (
   SELECT
     `g0`,
@@ -754,80 +866,116 @@ WITH `renamed` AS (
   FROM `counts`
   WHERE
     NOT `v` IS NULL
-), `totals` AS (
-  SELECT
-    SUM(`y`) AS `n`
-  FROM `valued`
 ), `domain` AS (
   SELECT
     `v`,
-    CAST(SUM(`y`) AS FLOAT64) / CAST(MAX(`n`) AS FLOAT64) AS `q`
-  FROM `valued`
-  CROSS JOIN `totals`
-  GROUP BY
-    `v`
-), `cells` AS (
-  SELECT
-    `g0`,
-    `g1`,
-    `g2`,
-    `v`,
-    SUM(`y`) AS `y`,
-    SUM(`q`) AS `q`
+    SUM(`n`) AS `n`
   FROM (
     SELECT
-      `g0`,
-      `g1`,
-      `g2`,
       `v`,
-      `y`,
-      CAST(0 AS FLOAT64) AS `q`
-    FROM `valued`
+      `n`
+    FROM `reference`
     UNION ALL
-    SELECT
-      `g0`,
-      `g1`,
-      `g2`,
+    SELECT DISTINCT
       `v`,
-      CAST(0 AS INT64) AS `y`,
-      `q`
-    FROM (
-      SELECT
-        `g0`,
-        `g1`,
-        `g2`
-      FROM `valued`
-      GROUP BY
-        `g0`,
-        `g1`,
-        `g2`
-    ) AS `classes`
-    CROSS JOIN `domain`
-  ) AS `united`
+      0 AS `n`
+    FROM `valued`
+  ) AS `both_`
   GROUP BY
-    `g0`,
-    `g1`,
-    `g2`,
     `v`
-), `gaps` AS (
+), `reached` AS (
   SELECT
-    `g0`,
-    `g1`,
-    `g2`,
     `v`,
-    CAST(`y` AS FLOAT64) / CAST(SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS FLOAT64) - `q` AS `gap`
-  FROM `cells`
-), `running` AS (
+    ROW_NUMBER() OVER (ORDER BY `v`) AS `i`,
+    CAST(SUM(`n`) OVER (ORDER BY `v`) AS FLOAT64) AS `reached`
+  FROM `domain`
+), `whole` AS (
+  SELECT
+    COUNT(*) AS `values_`,
+    NULLIF(MAX(`reached`), CAST(0 AS FLOAT64)) AS `total`,
+    SUM(`reached`) AS `area`
+  FROM `reached`
+), `ladder` AS (
+  SELECT
+    `v`,
+    `i`,
+    `reached`,
+    SUM(`reached`) OVER (ORDER BY `i`) - `reached` AS `before`,
+    `reached` / `total` AS `q`
+  FROM `reached`
+  CROSS JOIN `whole`
+), `placed` AS (
   SELECT
     `g0`,
     `g1`,
     `g2`,
-    ABS(SUM(`gap`) OVER (PARTITION BY `g0`, `g1`, `g2` ORDER BY `v`)) AS `moved`
-  FROM `gaps`
+    `y`,
+    `i`,
+    `before`
+  FROM `valued`
+  JOIN `ladder`
+    ON `valued`.`v` = `ladder`.`v`
+), `stretches` AS (
+  SELECT
+    `g0`,
+    `g1`,
+    `g2`,
+    `i`,
+    `before`,
+    LEAD(`i`) OVER (PARTITION BY `g0`, `g1`, `g2` ORDER BY `i`) AS `next_`,
+    CAST(SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2` ORDER BY `i`) AS INT64) AS `c`,
+    CAST(SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS INT64) AS `n`
+  FROM `placed`
+), `marks` AS (
+  SELECT DISTINCT
+    `c`,
+    `n`,
+    CAST(`c` AS FLOAT64) / CAST(`n` AS FLOAT64) AS `at`,
+    0 AS `passed`
+  FROM `stretches`
+  UNION ALL
+  SELECT
+    CAST(NULL AS INT64) AS `c`,
+    CAST(NULL AS INT64) AS `n`,
+    `q` AS `at`,
+    1 AS `passed`
+  FROM `ladder`
+), `turns` AS (
+  SELECT
+    `c`,
+    `n`,
+    `at`,
+    1 + SUM(`passed`) OVER (ORDER BY `at`, `passed`) AS `turn`
+  FROM `marks`
+), `turned` AS (
+  SELECT
+    `stretches`.`g0`,
+    `stretches`.`g1`,
+    `stretches`.`g2`,
+    `i`,
+    `before`,
+    `at`,
+    `values_`,
+    `total`,
+    `area`,
+    COALESCE(`next_`, `values_` + 1) AS `end_`,
+    GREATEST(`i`, LEAST(COALESCE(`next_`, `values_` + 1), `turn`)) AS `turn_`
+  FROM `stretches`
+  JOIN `turns`
+    ON `stretches`.`c` = `turns`.`c` AND `stretches`.`n` = `turns`.`n`
+  CROSS JOIN `whole`
 ), `distances` AS (
   SELECT
-    SUM(`moved`) / CAST(CASE WHEN COUNT(*) > 1 THEN COUNT(*) - 1 ELSE 1 END AS FLOAT64) AS `distance`
-  FROM `running`
+    (
+      SUM(`turned`.`at` * CAST(2 * `turn_` - `turned`.`i` - `end_` AS FLOAT64)) + (
+        SUM(2 * (
+          `turned`.`before` - `ladder`.`before`
+        )) + MAX(`area`)
+      ) / MAX(`total`)
+    ) / CAST(GREATEST(MAX(`values_`) - 1, 1) AS FLOAT64) AS `distance`
+  FROM `turned`
+  JOIN `ladder`
+    ON `ladder`.`i` = `turned`.`turn_`
   GROUP BY
     `g0`,
     `g1`,

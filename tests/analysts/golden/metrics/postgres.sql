@@ -224,7 +224,7 @@ WITH "renamed" AS (
 ), "uniform" AS (
   SELECT
     SUM("y") AS "x",
-    CASE WHEN COUNT(*) = 1 AND COUNT("v") = 1 THEN 1 END AS "one"
+    CASE WHEN MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) = SUM("y") THEN 1 END AS "one"
   FROM "counts"
   GROUP BY
     "g0",
@@ -250,6 +250,46 @@ SELECT
 FROM "uniform"
 CROSS JOIN "domain";
 
+-- value_diversity of "disease": how many distinct values, at least, has a class that contains each value?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "shares" AS (
+  SELECT
+    "v",
+    "y",
+    COUNT("v") OVER (PARTITION BY "g0", "g1", "g2") AS "l"
+  FROM "counts"
+)
+SELECT
+  "v" AS "value",
+  CAST(SUM("y") AS BIGINT) AS "row_count",
+  MIN("l") AS "distinct_l"
+FROM "shares"
+WHERE
+  NOT "v" IS NULL
+GROUP BY
+  "v"
+ORDER BY
+  "row_count" DESC NULLS LAST;
+
 -- alpha of "disease": which share of all rows has each value, and which share of a class at most?
 WITH "renamed" AS (
   SELECT
@@ -273,6 +313,9 @@ WITH "renamed" AS (
     "v"
 ), "shares" AS (
   SELECT
+    "g0",
+    "g1",
+    "g2",
     "v",
     "y",
     SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
@@ -319,6 +362,9 @@ WITH "renamed" AS (
     "v"
 ), "shares" AS (
   SELECT
+    "g0",
+    "g1",
+    "g2",
     "v",
     "y",
     SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
@@ -412,6 +458,15 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v"
+), "reference" AS (
+  SELECT
+    "v",
+    SUM("y") AS "n"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+  GROUP BY
+    "v"
 ), "valued" AS (
   SELECT
     "g0",
@@ -424,21 +479,23 @@ WITH "renamed" AS (
     NOT "v" IS NULL
 ), "totals" AS (
   SELECT
-    SUM("y") AS "n"
-  FROM "valued"
-), "shares" AS (
+    SUM("n") AS "total"
+  FROM "reference"
+), "gaps" AS (
   SELECT
-    "g0",
-    "g1",
-    "g2",
-    CAST("y" AS DOUBLE PRECISION) / CAST(SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS DOUBLE PRECISION) AS "p",
-    CAST(SUM("y") OVER (PARTITION BY "v") AS DOUBLE PRECISION) / CAST("n" AS DOUBLE PRECISION) AS "q"
+    "valued"."g0",
+    "valued"."g1",
+    "valued"."g2",
+    CAST("valued"."y" AS DOUBLE PRECISION) / CAST(SUM("valued"."y") OVER (PARTITION BY "valued"."g0", "valued"."g1", "valued"."g2") AS DOUBLE PRECISION) AS "p",
+    CAST(COALESCE("reference"."n", 0) AS DOUBLE PRECISION) / CAST("total" AS DOUBLE PRECISION) AS "q"
   FROM "valued"
+  LEFT JOIN "reference"
+    ON "valued"."v" = "reference"."v"
   CROSS JOIN "totals"
 ), "distances" AS (
   SELECT
-    SUM(CASE WHEN "p" > "q" THEN "p" - "q" ELSE CAST(0 AS DOUBLE PRECISION) END) AS "distance"
-  FROM "shares"
+    SUM(CASE WHEN "q" >= "p" THEN CAST(0 AS DOUBLE PRECISION) ELSE "p" - "q" END) AS "distance"
+  FROM "gaps"
   GROUP BY
     "g0",
     "g1",
@@ -569,7 +626,7 @@ WITH "renamed" AS (
 ), "uniform" AS (
   SELECT
     SUM("y") AS "x",
-    CASE WHEN COUNT(*) = 1 AND COUNT("v") = 1 THEN 1 END AS "one"
+    CASE WHEN MAX(CASE WHEN NOT "v" IS NULL THEN "y" END) = SUM("y") THEN 1 END AS "one"
   FROM "counts"
   GROUP BY
     "g0",
@@ -595,6 +652,46 @@ SELECT
 FROM "uniform"
 CROSS JOIN "domain";
 
+-- value_diversity of "salary": how many distinct values, at least, has a class that contains each value?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "shares" AS (
+  SELECT
+    "v",
+    "y",
+    COUNT("v") OVER (PARTITION BY "g0", "g1", "g2") AS "l"
+  FROM "counts"
+)
+SELECT
+  "v" AS "value",
+  CAST(SUM("y") AS BIGINT) AS "row_count",
+  MIN("l") AS "distinct_l"
+FROM "shares"
+WHERE
+  NOT "v" IS NULL
+GROUP BY
+  "v"
+ORDER BY
+  "row_count" DESC NULLS LAST;
+
 -- alpha of "salary": which share of all rows has each value, and which share of a class at most?
 WITH "renamed" AS (
   SELECT
@@ -618,6 +715,9 @@ WITH "renamed" AS (
     "v"
 ), "shares" AS (
   SELECT
+    "g0",
+    "g1",
+    "g2",
     "v",
     "y",
     SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
@@ -664,6 +764,9 @@ WITH "renamed" AS (
     "v"
 ), "shares" AS (
   SELECT
+    "g0",
+    "g1",
+    "g2",
     "v",
     "y",
     SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "x"
@@ -736,7 +839,7 @@ SELECT
   ) AS BIGINT) AS "skewed_rows"
 FROM "tops";
 
--- t_closeness of "salary": how far does a class's distribution lie from the table's, at most? (Ordered distance; it joins every class with every distinct value.)
+-- t_closeness of "salary": how far does a class's distribution lie from the table's, at most? (Ordered distance.)
 WITH "renamed" AS (
   SELECT
     "age" AS "g0",
@@ -757,6 +860,15 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v"
+), "reference" AS (
+  SELECT
+    "v",
+    SUM("y") AS "n"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+  GROUP BY
+    "v"
 ), "valued" AS (
   SELECT
     "g0",
@@ -767,80 +879,116 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "totals" AS (
-  SELECT
-    SUM("y") AS "n"
-  FROM "valued"
 ), "domain" AS (
   SELECT
     "v",
-    CAST(SUM("y") AS DOUBLE PRECISION) / CAST(MAX("n") AS DOUBLE PRECISION) AS "q"
-  FROM "valued"
-  CROSS JOIN "totals"
-  GROUP BY
-    "v"
-), "cells" AS (
-  SELECT
-    "g0",
-    "g1",
-    "g2",
-    "v",
-    SUM("y") AS "y",
-    SUM("q") AS "q"
+    SUM("n") AS "n"
   FROM (
     SELECT
-      "g0",
-      "g1",
-      "g2",
       "v",
-      "y",
-      CAST(0 AS DOUBLE PRECISION) AS "q"
-    FROM "valued"
+      "n"
+    FROM "reference"
     UNION ALL
-    SELECT
-      "g0",
-      "g1",
-      "g2",
+    SELECT DISTINCT
       "v",
-      CAST(0 AS BIGINT) AS "y",
-      "q"
-    FROM (
-      SELECT
-        "g0",
-        "g1",
-        "g2"
-      FROM "valued"
-      GROUP BY
-        "g0",
-        "g1",
-        "g2"
-    ) AS "classes"
-    CROSS JOIN "domain"
-  ) AS "united"
+      0 AS "n"
+    FROM "valued"
+  ) AS "both_"
   GROUP BY
-    "g0",
-    "g1",
-    "g2",
     "v"
-), "gaps" AS (
+), "reached" AS (
   SELECT
-    "g0",
-    "g1",
-    "g2",
     "v",
-    CAST("y" AS DOUBLE PRECISION) / CAST(SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS DOUBLE PRECISION) - "q" AS "gap"
-  FROM "cells"
-), "running" AS (
+    ROW_NUMBER() OVER (ORDER BY "v" NULLS FIRST) AS "i",
+    CAST(SUM("n") OVER (ORDER BY "v" NULLS FIRST) AS DOUBLE PRECISION) AS "reached"
+  FROM "domain"
+), "whole" AS (
+  SELECT
+    COUNT(*) AS "values_",
+    NULLIF(MAX("reached"), CAST(0 AS DOUBLE PRECISION)) AS "total",
+    SUM("reached") AS "area"
+  FROM "reached"
+), "ladder" AS (
+  SELECT
+    "v",
+    "i",
+    "reached",
+    SUM("reached") OVER (ORDER BY "i" NULLS FIRST) - "reached" AS "before",
+    CAST("reached" AS DOUBLE PRECISION) / "total" AS "q"
+  FROM "reached"
+  CROSS JOIN "whole"
+), "placed" AS (
   SELECT
     "g0",
     "g1",
     "g2",
-    ABS(SUM("gap") OVER (PARTITION BY "g0", "g1", "g2" ORDER BY "v" NULLS FIRST)) AS "moved"
-  FROM "gaps"
+    "y",
+    "i",
+    "before"
+  FROM "valued"
+  JOIN "ladder"
+    ON "valued"."v" = "ladder"."v"
+), "stretches" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "i",
+    "before",
+    LEAD("i") OVER (PARTITION BY "g0", "g1", "g2" ORDER BY "i" NULLS FIRST) AS "next_",
+    CAST(SUM("y") OVER (PARTITION BY "g0", "g1", "g2" ORDER BY "i" NULLS FIRST) AS BIGINT) AS "c",
+    CAST(SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS BIGINT) AS "n"
+  FROM "placed"
+), "marks" AS (
+  SELECT DISTINCT
+    "c",
+    "n",
+    CAST("c" AS DOUBLE PRECISION) / CAST("n" AS DOUBLE PRECISION) AS "at",
+    0 AS "passed"
+  FROM "stretches"
+  UNION ALL
+  SELECT
+    CAST(NULL AS BIGINT) AS "c",
+    CAST(NULL AS BIGINT) AS "n",
+    "q" AS "at",
+    1 AS "passed"
+  FROM "ladder"
+), "turns" AS (
+  SELECT
+    "c",
+    "n",
+    "at",
+    1 + SUM("passed") OVER (ORDER BY "at" NULLS FIRST, "passed" NULLS FIRST) AS "turn"
+  FROM "marks"
+), "turned" AS (
+  SELECT
+    "stretches"."g0",
+    "stretches"."g1",
+    "stretches"."g2",
+    "i",
+    "before",
+    "at",
+    "values_",
+    "total",
+    "area",
+    COALESCE("next_", "values_" + 1) AS "end_",
+    GREATEST("i", LEAST(COALESCE("next_", "values_" + 1), "turn")) AS "turn_"
+  FROM "stretches"
+  JOIN "turns"
+    ON "stretches"."c" = "turns"."c" AND "stretches"."n" = "turns"."n"
+  CROSS JOIN "whole"
 ), "distances" AS (
   SELECT
-    SUM("moved") / CAST(CASE WHEN COUNT(*) > 1 THEN COUNT(*) - 1 ELSE 1 END AS DOUBLE PRECISION) AS "distance"
-  FROM "running"
+    (
+      SUM("turned"."at" * CAST(2 * "turn_" - "turned"."i" - "end_" AS DOUBLE PRECISION)) + CAST((
+        SUM(2 * (
+          "turned"."before" - "ladder"."before"
+        )) + MAX("area")
+      ) AS DOUBLE PRECISION) / MAX("total")
+    ) / CAST(GREATEST(MAX("values_") - 1, 1) AS DOUBLE PRECISION) AS "distance"
+  FROM "turned"
+  JOIN "ladder"
+    ON "ladder"."i" = "turned"."turn_"
   GROUP BY
     "g0",
     "g1",

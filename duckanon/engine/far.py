@@ -1,0 +1,175 @@
+"""A warehouse that is no DuckDB: its statements go there as text, its counts come to a workbench of their own as Arrow.
+
+An engine is one class on this: how its statements are said (a dialect), run, and how Arrow gets in and out; its catalog
+and its types.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sqlglot import ErrorLevel, exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import UnsupportedError
+
+from duckanon.engine.duckdb.warehouse import DuckDB
+from duckanon.engine.relation import ReadFile, Reading
+from duckanon.engine.warehouse import Told, Warehouse
+from duckanon.engine.workbench import Workbench
+from duckanon.errors import EngineError
+from duckanon.policy.database import ServerAddress
+from duckanon.query.expressions import create, drop
+
+if TYPE_CHECKING:
+    import pyarrow
+
+_ONLY_DUCKDB = "source.file: is read by DuckDB, not by a server; leave source.database out"
+
+
+class FarWarehouse(Warehouse, ABC):
+    """One connection to a server, and a DuckDB in memory beside it, which is the workbench."""
+
+    words: ClassVar[type[Dialect]]  # its dialect
+    called: ClassVar[str]  # what the engine is called in messages
+    persistent = True
+    temporary_tables = True
+
+    def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
+        self.address, self._workbench = address, workbench
+        self.location = address.shown
+
+    @property
+    def dialect(self) -> type[Dialect]:
+        return self.words
+
+    @property
+    def workbench(self) -> Workbench:
+        return self._workbench
+
+    @property
+    def is_workbench(self) -> bool:
+        return False
+
+    @property
+    def database(self) -> ServerAddress:
+        return self.address
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Leaves the server, and forgets what was counted."""
+        try:
+            self._disconnect()
+        finally:
+            self._workbench.close()
+
+    # -- what an engine is ------------------------------------------------------------------------
+
+    @abstractmethod
+    def _disconnect(self) -> None: ...
+
+    @abstractmethod
+    def _run(self, text: str) -> None:
+        """Execute a statement that gives no rows."""
+
+    @abstractmethod
+    def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
+        """The rows of a query, as they come, for as long as the context lasts."""
+
+    @abstractmethod
+    def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
+        """Make a table of rows that come from the workbench."""
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    def said(self, statement: exp.Expr | str) -> str:
+        """The statement in the engine's own words. What it has none for is refused, never guessed."""
+        if isinstance(statement, str):
+            return statement
+        try:
+            return statement.sql(self.dialect, identify=True, unsupported_level=ErrorLevel.IMMEDIATE)
+        except UnsupportedError as error:
+            raise EngineError(f"{self.called} has no words for this policy: {error}") from None
+
+    def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
+        assert not bound, "what is bound to a statement is a secret, and stays here"
+        self.workbench.note(note, statement, self)
+        self._run(self.said(statement))
+
+    def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
+        self.workbench.note(note, query, self)
+        with self._stream(self.said(query)) as rows:
+            table = rows.read_all()
+        return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
+
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+        self.workbench.note(note, query, self)
+        if told is None:
+            self._bring(name, query)
+        elif not self.temporary_tables:
+            told(self._number(query.subquery("counted")))
+            self._bring(name, query)
+        else:
+            # What is counted once, and kept there, is told and brought without counting it again.
+            self._run(self.said(create("TABLE", name, query, temporary=True)))
+            told(self._number(name))
+            self._bring(name, exp.select("*").from_(name))
+            self._run(self.said(drop("TABLE", name)))
+
+    def _bring(self, name: exp.Table, query: exp.Query) -> None:
+        with self._stream(self.said(query)) as rows:
+            self.workbench.take(name, rows)
+
+    def _number(self, rows: exp.Expr) -> int:
+        ((number,),) = self.fetch(exp.select("COUNT(*)").from_(rows))
+        return int(number)
+
+    def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        self._send(name, query, note, temporary=True)
+
+    def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        self._send(name, query, note, temporary=False)
+
+    def _send(self, name: exp.Table, query: exp.Query, note: str, temporary: bool) -> None:
+        self._take(name, self.workbench.stream(query, note), temporary)
+
+    # -- files, which lie where the workbench is --------------------------------------------------
+
+    def define_file(self, name: exp.Table, path: str, reading: Reading, rows: exp.Table | None) -> ReadFile:
+        raise EngineError(_ONLY_DUCKDB)
+
+    def source_files(self, path: str) -> list[Path]:
+        raise EngineError(_ONLY_DUCKDB)
+
+    def source_patterns(self, path: str) -> list[str]:
+        raise EngineError(_ONLY_DUCKDB)
+
+    def database_files(self) -> list[Path]:
+        return []
+
+    def must_have_room_for_our_schema(self) -> None:
+        return  # a schema cannot be mistaken for a database there
+
+
+def plain_values(column: pyarrow.ChunkedArray) -> list[Any]:
+    """The values of a column as Python's; numbers of any size, which a driver gives as texts, as numbers."""
+    values: list[Any] = column.to_pylist()
+    if "type_name=numeric" not in str(column.type) and "decimal" not in str(column.type):
+        return values
+    return [None if value is None else _number(str(value)) for value in values]
+
+
+def _number(text: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,1 @@
+"""PostgreSQL, 15 and newer, through its Arrow driver (ADBC)."""

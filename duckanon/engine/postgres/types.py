@@ -1,0 +1,68 @@
+"""PostgreSQL's types, as types of ours; those that have no like here are released as the texts they are written as."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from duckanon.engine.types import Family, Type
+
+_FAMILIES = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), Family.WHOLE),
+    **dict.fromkeys(("float4", "float8"), Family.FLOAT),
+    **dict.fromkeys(("text", "varchar"), Family.TEXT),
+    "date": Family.DATE,
+    **dict.fromkeys(("timestamp", "timestamptz"), Family.MOMENT),
+    **dict.fromkeys(("time", "timetz"), Family.TIME_OF_DAY),
+    "bool": Family.BOOLEAN,
+    "uuid": Family.OTHER,
+}
+# Texts, too, but for blanks at their end or a length that the type says.
+_TEXTS = ("bpchar", "char", "name", "citext")
+_ONE_TEXT = ("int2", "int4", "int8", "text", "varchar", "bool", "date", "timestamp", "uuid")
+_MOST_DIGITS = 38
+_SCALED = re.compile(r"numeric\((\d+),(\d+)\)")
+
+
+@dataclass(frozen=True)
+class CatalogType:
+    """A type as the catalog has it; of a domain, that which it is made of."""
+
+    name: str  # typname
+    word: str  # format_type
+    kind: str  # typtype: b a base type, e an enumeration, c a composite, …
+    element: str | None  # typname of the elements, if it is an array
+    deterministic: bool  # whether its collation tells texts apart that look different
+
+
+def type_of(found: CatalogType) -> Type:
+    """What the values are. `plain` is what a release shows of them."""
+    if found.kind == "e":
+        return _typed(Family.ENUMERATION, found.word, plain="text")
+    if found.element is not None:
+        return _typed(Family.LIST, found.word, comparable=found.element in _FAMILIES)
+    if found.name == "numeric":
+        return _numeric(found.word)
+    if found.kind not in ("b", "r", "m"):
+        return _typed(Family.OTHER, found.word, comparable=False)
+    if found.name == "citext" or not found.deterministic:
+        return _typed(Family.TEXT, found.word, comparable=False)
+    if found.name in _TEXTS:
+        return _typed(Family.TEXT, found.word, plain="text", one_text=True)
+    if found.name not in _FAMILIES:  # json, inet, interval, ranges, bytes, …
+        return _typed(Family.OTHER, found.word, plain="text")
+    family, zoned = _FAMILIES[found.name], found.name in ("timestamptz", "timetz")
+    word = "text" if family is Family.TEXT else found.word
+    return _typed(family, word, zoned=zoned, one_text=found.name in _ONE_TEXT)
+
+
+def _numeric(word: str) -> Type:
+    """With a scale it is a decimal; without one, values that look different are equal, and it is shown as a float."""
+    scaled = _SCALED.fullmatch(word)
+    if scaled and int(scaled[2]) <= int(scaled[1]) <= _MOST_DIGITS:
+        return _typed(Family.DECIMAL, word, scale=int(scaled[2]), one_text=True)
+    return _typed(Family.FLOAT, word, plain="double precision")
+
+
+def _typed(family: Family, word: str, **known: object) -> Type:
+    return Type(family, word, dialect="postgres", **known)  # type: ignore[arg-type]

@@ -1,0 +1,74 @@
+"""Which database is meant: a DuckDB file by its path, or a server by its address, whose secrets never show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+POSTGRES, SPARK = "postgresql", "sc"
+_SCHEMES = {"postgresql": POSTGRES, "postgres": POSTGRES, "sc": SPARK}
+# What tells one database of a server from another; all else of an address is how it is reached, and by whom.
+_TELLING = ("host", "hostaddr", "port", "dbname", "service")
+_SECRET = ("password", "sslpassword", "token", "oauth_client_secret")
+KNOWN = "a path, postgresql://host/database or sc://host:port"
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where a server is, as the user gave it. In a message it is `shown`, without user and secrets."""
+
+    url: str = field(repr=False)
+
+    @property
+    def engine(self) -> str | None:
+        """Whose it is; None: nobody's that is known here."""
+        return _SCHEMES.get(self._scheme.lower())
+
+    @property
+    def _scheme(self) -> str:
+        return self.url.split("://", 1)[0]
+
+    @property
+    def _options(self) -> list[tuple[str, str]]:
+        """PostgreSQL's stand behind a question mark, Spark's between semicolons."""
+        if self.engine == SPARK:
+            return [(key, value) for key, _, value in (part.partition("=") for part in self.url.split(";")[1:])]
+        return parse_qsl(self.url.partition("?")[2], keep_blank_values=True)
+
+    @property
+    def shown(self) -> str:
+        where = self.url.split("://", 1)[1].partition("?")[0].partition(";")[0]
+        host, slash, database = where.partition("/")
+        text = f"{self.engine or self._scheme}://{host.rpartition('@')[2]}{slash if database else ''}{database}"
+        telling = [(key, value) for key, value in self._options if key in _TELLING]
+        return text + (f"?{urlencode(telling, safe='/')}" if telling else "")
+
+    @property
+    def has_secret(self) -> bool:
+        try:
+            password = urlsplit(self.url).password
+        except ValueError:
+            password = None
+        return bool(password) or any(value for key, value in self._options if key.lower() in _SECRET)
+
+    def __str__(self) -> str:
+        return self.shown
+
+
+Database = Path | ServerAddress
+
+
+def database_of(text: str, folder: Path = Path()) -> Database:
+    """What a text names: a server by its address, or else a file, by its path from the folder."""
+    return ServerAddress(text) if "://" in text else folder / text
+
+
+def shown_database(database: Database) -> str:
+    """As messages and the ledger call it: a file by its full path."""
+    if isinstance(database, ServerAddress):
+        return database.shown
+    try:
+        return str(database.resolve())
+    except (ValueError, OSError, RuntimeError):
+        return str(database)  # no path at all, as who opens it will say

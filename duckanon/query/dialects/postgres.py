@@ -1,0 +1,58 @@
+"""PostgreSQL's words. What is said here was executed there; what it has no words for is refused by name."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.generators.postgres import PostgresGenerator
+
+from duckanon.query.dialects.unsaid import Words, unsaid
+from duckanon.query.nodes import Composed, EachBelow, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
+
+_LARGEST = 1.7976931348623157e308
+
+
+def _inside(generator: Any, node: exp.Expr) -> str:
+    """What a node is made around, and nothing else."""
+    text: str = generator.sql(node, "this")
+    return text
+
+
+def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
+    """NaN is above every number there."""
+    low, high = (exp.cast(exp.Literal.string(f"{sign}{_LARGEST!r}"), "DOUBLE") for sign in ("-", ""))
+    text: str = generator.sql(exp.paren(exp.Between(this=node.this.copy(), low=low, high=high)))
+    return text
+
+
+def _series(generator: Any, node: EachBelow) -> str:
+    """A set of rows."""
+    count = exp.cast(node.this.copy(), "BIGINT")
+    text: str = generator.sql(exp.GenerateSeries(start=exp.Literal.number(0), end=count, is_end_exclusive=True))
+    return text
+
+
+class PostgresWords(PostgresGenerator):
+    """Whole numbers of any size, a set in place of a list, finite by comparison."""
+
+    TYPE_MAPPING: ClassVar[dict[Any, str]] = {
+        **PostgresGenerator.TYPE_MAPPING,
+        exp.DataType.Type.INT128: "DECIMAL(38, 0)",
+    }
+    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
+        **PostgresGenerator.TRANSFORMS,
+        exp.TryCast: unsaid("a cast that may fail (TRY_CAST)"),
+        # A function that sqlglot does not know would be printed as it is.
+        **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
+        RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
+        FiniteNumber: _between_the_largest,
+        EachBelow: _series,
+        exp.Try: _inside,  # what it takes away, statistics, nobody is told there
+    }
+
+
+# Named so that it takes no place of sqlglot's own.
+class PostgresDialect(Postgres):
+    Generator = PostgresWords

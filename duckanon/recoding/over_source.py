@@ -1,0 +1,178 @@
+"""The released rows as one SELECT over the source itself, for a warehouse whose rows never left it.
+
+What goes up are small tables: the code of every value of a quasi-identifier, of a local recoding the placement of every
+tuple of codes, the label of every code, and the classes that are released, with their sizes. A class whose rows are not
+as many as were counted is not released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.census.counting import Census
+from duckanon.census.pseudonyms import Pseudonym, pseudonymized
+from duckanon.census.source import BoundSource
+from duckanon.engine import Type
+from duckanon.engine.scratch import Scratch
+from duckanon.query.expressions import column, literal, same, sql, table, text_of
+from duckanon.query.steps import with_steps
+from duckanon.recoding.rows import copy_steps
+from duckanon.recoding.view import read_source
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The `codes` (value, as a text, and code) of a column of the step `source`. What they do not know is of the code
+    `strangers` or, without one, not released."""
+
+    name: str  # q0, s0, …
+    type: Type | None  # what a value is there; None: its text is compared
+    codes: exp.Select
+    key: str | None  # how the code is called; None: nobody asks for it
+    strangers: int | None = None
+
+
+@dataclass(frozen=True)
+class Label:
+    """How a column is shown: by the labels (code, label) of a key; as it is, if there are none; or as one text."""
+
+    column: str  # of the release
+    key: str | None = None
+    labels: exp.Select | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recoding in codes. All queries are of the workbench."""
+
+    codings: tuple[Coding, ...]
+    shown: tuple[Label, ...]  # of the quasi-identifiers
+    classes: exp.Select  # that are released: their keys, and x rows
+    keys: tuple[str, ...]
+    placement: exp.Select | None = None  # the keys of each combination of codes; None: the codes are the keys
+
+
+def rows_over_source(plan: Plan, census: Census, source: BoundSource, scratch: Scratch) -> exp.Select:
+    """The rows of the classes that are released, labelled, sorted and repeated. The order is that of what is released,
+    so nothing of the source's order remains."""
+    return _OverSource(plan, census, source, scratch).query()
+
+
+class _OverSource:
+    def __init__(self, plan: Plan, census: Census, source: BoundSource, scratch: Scratch) -> None:
+        self.plan, self.census, self.source, self.scratch = plan, census, source, scratch
+
+    def query(self) -> exp.Select:
+        keys, raw = list(self.plan.keys), [part.column for part in self.plan.shown if self._is_raw(part)]
+        others = [*(self._name(column) for column in raw), *self.census.others]
+        steps: dict[str, exp.Query] = {"source": read_source(self.source, self.source.table)}
+        steps["coded_rows"] = self._coded(others)
+        rows = "coded_rows"
+        if self.plan.placement is not None:
+            rows, steps["placed_rows"] = "placed_rows", self._placed(self.plan.placement, others)
+        steps["cells"] = _counted(rows, [*keys, *others])
+        steps["sized_cells"] = _sized(keys)
+        steps["released_cells"] = self._guarded()
+        steps["labelled_cells"] = self._labelled()
+        outputs = [column(f"r{at}").as_(name, quoted=True) for at, name in enumerate(self.source.released)]
+        return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells"))
+
+    def _sent(self, thing: str, query: exp.Query) -> exp.Expr:
+        """A table of the warehouse, under its plain name."""
+        sent = self.scratch.sent(thing, query, "sent for the release", self.source.warehouse)
+        return exp.alias_(sent, thing, table=True)
+
+    @staticmethod
+    def _is_raw(part: Label) -> bool:
+        return part.labels is None and part.text is None
+
+    def _name(self, shown: str) -> str:
+        """A quasi-identifier in the step `source`."""
+        (index,) = (h.index for h in self.census.hierarchies if h.column.name == shown)
+        return f"q{index}"
+
+    def _coded(self, others: list[str]) -> exp.Select:
+        query = exp.select().from_(table("source"))
+        for coding in self.plan.codings:
+            raw, alias = column(coding.name, "source"), f"codes_{coding.name}"
+            known = column("value", alias)
+            compared = (text_of(raw), known) if coding.type is None else (raw, coding.type.released.cast(known))
+            on = exp.EQ(this=compared[0], expression=compared[1])
+            query = query.join(self._sent(alias, coding.codes), on=on, join_type="left")
+            if coding.strangers is None:
+                query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
+            if coding.key is not None:
+                query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
+        return query.select(*(column(name, "source") for name in others))
+
+    def _placed(self, placement: exp.Select, others: list[str]) -> exp.Select:
+        codes = [coding.key for coding in self.plan.codings if coding.key is not None]
+        shown = [column(key, "placement") for key in self.plan.keys]
+        query = exp.select(*shown, *(column(name, "coded_rows") for name in others)).from_(table("coded_rows"))
+        return query.join(self._sent("placement", placement), on=same(codes, "coded_rows", "placement", nulls=False))
+
+    def _guarded(self) -> exp.Select:
+        """The cells of the classes that are released, and that are as large as they were counted."""
+        classes = self._sent("classes", self.plan.classes)
+        as_counted = sql("sized_cells.class_size = classes.x")
+        on = exp.and_(same(self.plan.keys, "sized_cells", "classes", nulls=False), as_counted)
+        return exp.select("sized_cells.*").from_(table("sized_cells")).join(classes, on=on)
+
+    def _labelled(self) -> exp.Select:
+        query, named = exp.select().from_(table("released_cells")), dict[str, exp.Expr]()
+        for part in self.plan.shown:
+            if part.text is not None:
+                named[part.column] = literal(part.text)
+            elif part.labels is None:
+                named[part.column] = column(self._name(part.column), "released_cells")
+            else:
+                assert part.key is not None
+                code = column(part.key, "released_cells")
+                query, named[part.column] = self._joined(query, f"labels_{part.key}", part.labels, code)
+        named |= {v.column.name: column(f"s{v.index}", "released_cells") for v in self.census.sensitive}
+        for at, kept in enumerate(self.census.keep):
+            named[kept.name] = column(f"k{at}", "released_cells")
+            if isinstance(kept, Pseudonym):
+                text, thing = text_of(named[kept.name]), f"pseudonyms_{at}"
+                query, named[kept.name] = self._joined(query, thing, self._pseudonyms(at), text)
+        # By codes, which sort faster than texts; then by all else that is released.
+        beside = [*(values.column.name for values in self.census.sensitive), *(kept.name for kept in self.census.keep)]
+        order = [*(column(key, "released_cells") for key in self.plan.keys), *(named[name].copy() for name in beside)]
+        outputs = [named[name].as_(f"r{at}") for at, name in enumerate(self.source.released)]
+        return query.select(*outputs, column("n", "released_cells")).order_by(*order)
+
+    def _joined(self, query: exp.Select, thing: str, labels: exp.Select, code: exp.Expr) -> tuple[exp.Select, exp.Expr]:
+        on = exp.EQ(this=code, expression=column("code", thing))
+        return query.join(self._sent(thing, labels), on=on, join_type="left"), column("label", thing)
+
+    def _pseudonyms(self, at: int) -> exp.Select:
+        """The pseudonym of every value, made on the workbench: the key goes nowhere."""
+        name = column(f"k{at}")
+        values = exp.select(name, text_of(name).as_("code")).distinct().from_(self.census.table)
+        values = values.where(sql(":value IS NOT NULL", value=name))
+        made = pseudonymized(values, (f"k{at}", "code"), self.census.keep, self.census.scratch, f"pseudonyms_{at}")
+        return exp.select("code", name.as_("label")).from_(made.subquery("made"))
+
+
+def _code(raw: exp.Expr, code: exp.Expr, strangers: int | None) -> exp.Expr:
+    """NULL is a value of its own, and in no table: code 0."""
+    if strangers is None:
+        return sql("COALESCE(:code, 0)", code=code)
+    known = sql("COALESCE(:code, :strangers)", code=code, strangers=literal(strangers))
+    return sql("CASE WHEN :raw IS NULL THEN 0 ELSE :known END", raw=raw, known=known)
+
+
+def _counted(step: str, names: Iterable[str]) -> exp.Select:
+    columns = [column(name) for name in names]
+    query = exp.select(*columns, sql("COUNT(*)").as_("n")).from_(table(step))
+    return query.group_by(*(part.copy() for part in columns)) if columns else query
+
+
+def _sized(keys: list[str]) -> exp.Select:
+    """Each cell with the rows of its whole class."""
+    size = exp.Window(this=sql("SUM(n)"), partition_by=[column(key) for key in keys])
+    return exp.select("*", size.as_("class_size")).from_(table("cells"))
