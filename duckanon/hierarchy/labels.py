@@ -46,7 +46,9 @@ def labels_of_values(hierarchy: Hierarchy) -> str:
 
 def _numbered(levels: Iterator[exp.Select]) -> exp.Query:
     ranked = sql("CAST(DENSE_RANK() OVER (ORDER BY label) AS INTEGER)")
-    return exp.select("*", ranked.as_("id")).from_(exp.union(*levels, distinct=False).subquery("listed"))
+    first, *others = levels
+    listed: exp.Query = exp.union(first, *others, distinct=False) if others else first
+    return exp.select("*", ranked.as_("id")).from_(listed.subquery("listed"))
 
 
 def _shown(hierarchy: Hierarchy, level: int) -> exp.Select:

@@ -118,8 +118,9 @@ class TupleTable(Tables):
     # -- keys ------------------------------------------------------------------------------------------
 
     def _greatest_label(self, hierarchy: Hierarchy) -> int:
-        labels = ["0", *(f"MAX(g{hierarchy.index}_{level})" for level in hierarchy.coded)]
-        return max(self.tops[hierarchy.index], self.count("tuples", f"GREATEST({', '.join(labels)})"))
+        labels = [f"MAX(g{hierarchy.index}_{level})" for level in hierarchy.coded]
+        below = self.count("tuples", f"GREATEST({', '.join(labels)})") if labels else 0
+        return max(self.tops[hierarchy.index], below)
 
     def key_at(self, levels: str, of: str) -> str:
         """The key k0, k1, … of a tuple at the levels of a row; both are aliases of tables."""
