@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.audit import People
-from duckanon.census.counting import Census, released_columns, tuple_counts
+from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.census.tuples import released_columns, tuple_counts
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
