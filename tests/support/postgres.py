@@ -8,13 +8,17 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from sqlglot import exp
 
 from duckanon.analysts.portable import Metric
+from duckanon.engine import Column
+from duckanon.query.dialects.postgres import PostgresDialect
 from tests.support.needs import missing, postgres_programs
 
 
@@ -76,3 +80,56 @@ def unprivileged(folder: Path) -> dict[str, Any]:
         missing("postgres", "only root is there to run PostgreSQL")
     os.chown(folder, user.pw_uid, user.pw_gid)
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+class Session:
+    """One session of a server, as an engine: psql is asked statement by statement."""
+
+    dialect, temporary_tables = PostgresDialect, True
+
+    def __init__(self, server: Server) -> None:
+        command = [server.psql, "-X", "-q", "--csv", "-t", "-P", "null=NULL", "-v", "ON_ERROR_STOP=1",
+                   "-h", str(server.socket), "-U", "duckanon", "-d", "postgres"]  # fmt: skip
+        self._psql = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._psql.communicate(r"\q")
+
+    def execute(self, statement: exp.Expr | str, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
+        self.fetch(statement, note)
+
+    def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
+        text = query if isinstance(query, str) else query.sql(self.dialect, identify=True)
+        pipe, told = self._psql.stdin, self._psql.stdout
+        assert pipe is not None
+        assert told is not None
+        pipe.write(f"{text};\n\\echo ----\n")
+        pipe.flush()
+        lines = list[str]()
+        while (line := told.readline()) != "----\n":
+            assert line, f"{note}: {text}\n{''.join(lines)}"  # an error ends the session
+            lines.append(line)
+        return [tuple(map(_plain, row)) for row in csv.reader(lines)]
+
+    def columns(self, relation: exp.Table) -> list[Column]:
+        raise NotImplementedError
+
+
+def _plain(text: str) -> Any:
+    """A cell of psql's as the number that it says, or its text."""
+    if text == "NULL":
+        return None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text
