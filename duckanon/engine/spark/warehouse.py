@@ -31,6 +31,7 @@ class Spark(FarWarehouse):
 
     words = SparkDialect
     called = "Spark"
+    dialect_name = "spark"
     temporary_tables = False
     keeps_ledger = False
     guards_views = False
