@@ -189,8 +189,8 @@ def test_the_release_is_of_the_rows_that_were_counted(
     before, tables = rows(both.sql("SELECT * FROM shown")), both.tables()
     collect = Spark.collect
 
-    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str) -> None:
-        collect(warehouse, name, query, note)
+    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, told: Any = None) -> None:
+        collect(warehouse, name, query, note, told)
         if note == "the source, counted in one scan":
             both.sql("INSERT INTO people SELECT * FROM people WHERE age = 30")
 
