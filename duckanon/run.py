@@ -83,7 +83,7 @@ class Run:
     ) -> None:
         self.policy, self.warehouse, self.record, self.options = policy, warehouse, record, options
         self.watch = Stopwatch(watch)
-        self.scratch = Scratch(warehouse.workbench)
+        self.scratch, self.there = Scratch(warehouse.workbench), Scratch(warehouse)
         self.previous = Previous()
         self.mark = ""
 
@@ -100,6 +100,7 @@ class Run:
             self.previous = self.record.look_back(self.standing, source, outer, self.options.incremental)
             with self.warehouse.transaction():
                 result = self.execute(source)
+                self.there.clear()
                 self.scratch.clear()
                 if result.status != "released":
                     raise _Undo
@@ -143,11 +144,13 @@ class Run:
             query = self.target.query(found.recoding, source, self.mark, scratch)
             released = self.target.build(query, self.mark, scratch)
         with timed("verify", "verifying") as facts:
-            people = people_of_release(found.recoding, source, released, scratch)
-            audited = audit_release(policy, released, census, people, scratch)
+            home = self.target.home
+            there = scratch if home is scratch.engine else self.there
+            people = people_of_release(found.recoding, source, released, there)
+            audited = audit_release(policy, released, census, people, there)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
-            told_apart = difference(policy, self.previous, released, levels, census, source, scratch)
+            told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)
             self.record.release_fingerprint = self.target.fingerprint(released) if self.record.ledger.kept else None
         return outcome.verified(found.recoding, audited, self.options.dry_run, told_apart)
 

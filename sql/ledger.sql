@@ -46,15 +46,6 @@ CREATE TABLE IF NOT EXISTS duckanon.release_constraints (
     holds BOOLEAN NOT NULL
 );
 
--- A ledger that an earlier version began gets the columns that it lacks.
-ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS recorded BIGINT;
-ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS started_at TIMESTAMP;
-ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS policy_text VARCHAR;
-ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS shows VARCHAR;
-ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS warnings VARCHAR;
-ALTER TABLE duckanon.releases ADD COLUMN IF NOT EXISTS release_fingerprint VARCHAR;
-UPDATE duckanon.releases SET recorded = rowid + 1 WHERE recorded IS NULL;
-
 COMMENT ON TABLE duckanon.releases IS 'The ledger of duckanon: one row per run; dry runs leave none';
 COMMENT ON COLUMN duckanon.releases.id IS 'names the run';
 COMMENT ON COLUMN duckanon.releases.finished_at IS 'when the run ended, UTC';

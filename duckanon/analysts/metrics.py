@@ -88,7 +88,7 @@ def measure(
     warehouse: Warehouse, source: str, qi: list[str], sensitive: list[str], k: int, entity: str | None = None
 ) -> Metrics:
     """All that can be asked of a table, view or file without a policy; by people, where `entity` names them."""
-    scratch = Scratch(warehouse.workbench)
+    scratch = Scratch(warehouse)
     try:
         relation = _relation(source, sensitive, warehouse, scratch)
         columns = warehouse.columns(relation.table)
@@ -116,7 +116,7 @@ def _relation(source: str, sensitive: list[str], warehouse: Warehouse, scratch: 
     if not is_file(source):
         what = f"there is no table or view '{source}' in {warehouse.location}"
         raise SourceError([Fault("SOURCE", what, warehouse.nearest(source))])
-    rows, name = (scratch.adopt(*thing, warehouse) for thing in (("TABLE", "source_rows"), ("VIEW", "source")))
+    rows, name = (scratch.adopt(*thing) for thing in (("TABLE", "source_rows"), ("VIEW", "source")))
     warehouse.define_file(name, source, Reading(numbers=tuple(sensitive)), rows)
     return Relation((name.name,), "view")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from sqlglot import exp
 
@@ -13,7 +14,7 @@ from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
 from duckanon.census.values import released_value
-from duckanon.engine import Relation, Warehouse, Workbench
+from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy, named_levels
@@ -21,7 +22,7 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.recoding.utility import Lost, lost_utility
-from duckanon.release.existing import existing_release, must_have_its_columns, said_levels
+from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
 from duckanon.search.lattice import Node
 
@@ -29,6 +30,8 @@ from duckanon.search.lattice import Node
 def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Result:
     """Does the source hold the policy as it is, or, with `release`, does the existing release?"""
     scratch = Scratch(warehouse.workbench)
+    home = home_of_release(policy, warehouse) if release else warehouse
+    there = scratch if home is scratch.engine else Scratch(home)  # where what is measured lies
     start = time.perf_counter()
     try:
         source = bind_source(policy, warehouse, scratch)
@@ -36,21 +39,24 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         if release:
             relation = existing_release(policy, source, scratch)
             must_have_its_columns(policy, relation, source)
-            census = _as_shown(census, relation)
-            node = _levels(census, relation, said_levels(policy, warehouse))
-            people = _people_of_release(census, node, source, relation, scratch)
+            shown = _Shown(census, relation, there.engine, scratch)
+            census = shown.census()
+            node, outside = shown.node(said_levels(policy, warehouse)), shown.outside()
+            people = _people_of_release(census, node, source, relation, there)
         else:
-            relation, node = _source_as_released(source, scratch), (0,) * len(census.hierarchies)
+            relation, node = _source_as_released(source, there), (0,) * len(census.hierarchies)
+            outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
-            people = People(relation, qi, scratch, source.entity.name) if source.entity else None
-        audited = audit_release(policy, relation, census, people, scratch)
-        utility = _utility(policy, census, node, audited, relation, scratch)
+            people = People(relation, qi, there, source.entity.name) if source.entity else None
+        audited = audit_release(policy, relation, census, people, there)
+        utility = _utility(policy, census, node, audited, _shown_classes(census, relation, there.engine, scratch))
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
     finally:
+        there.clear()
         scratch.clear()
     return Result(
-        status="holds" if audited.holds else "violated",
+        status="holds" if audited.holds and not outside else "violated",
         name=policy.name,
         method=policy.search.method,
         levels=named_levels(census.hierarchies, node) if node is not None else None,
@@ -61,9 +67,16 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         constraints=audited.findings,
         privacy=audited.told,
         utility=utility,
+        reasons=outside,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=census.warnings + linked + _outgrown(census, audited),
     )
+
+
+def _finer_than_allowed(census: Census) -> tuple[str, ...]:
+    """A word on each column that the source, which is as fine as can be, may not be released with."""
+    finer = (h for h in census.hierarchies if h.lowest)
+    return tuple(f"{h.column.name}: is as it is, the policy allows levels {h.lowest} to {h.highest}" for h in finer)
 
 
 def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
@@ -93,55 +106,80 @@ def _people_of_release(
     return people_of(census, node, source, relation, scratch)
 
 
-def _as_shown(census: Census, relation: Relation) -> Census:
-    """With as many stars for a whole value as the release has: those of the rows that it does not show are unknown."""
-    longest: dict[int, int | None] = {}
-    for h in census.hierarchies:
-        if h.tells_length:
-            text = text_of(column(h.column.name))
-            query = exp.select(sql("MAX(LENGTH(:t))", t=text)).from_(relation.table)
-            ((stars,),) = census.workbench.fetch(query.where(sql("REPLACE(:t, '*', '') = ''", t=text)))
-            longest |= {h.index: stars} if stars else {}
-    return census.with_lengths(longest)
+class _Shown:
+    """What a release shows of each quasi-identifier: its labels, on the workbench."""
 
+    def __init__(self, census: Census, relation: Relation, home: Engine, scratch: Scratch) -> None:
+        self._census, self.workbench = census, scratch.workbench
+        self._labels = {}
+        for h in census.hierarchies:
+            label = text_of(column(h.column.name)).as_("label")
+            labels = exp.select(label).distinct().from_(relation.table)
+            self._labels[h.index] = scratch.collected(f"shown_{h.index}", labels, "the labels of the release", home)
 
-def _levels(census: Census, relation: Relation, said: dict[str, int]) -> Node | None:
-    """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
-    None: it is of no single level."""
-    levels = [_level(census.workbench, h, relation, said.get(h.column.name)) for h in census.hierarchies]
-    return None if None in levels else tuple(level for level in levels if level is not None)
+    def census(self) -> Census:
+        """With as many stars for a whole value as the release has: those of the rows that it does not show are
+        unknown."""
+        longest: dict[int, int | None] = {}
+        for h in self._census.hierarchies:
+            if h.tells_length:
+                query = exp.select(sql("MAX(LENGTH(label))")).from_(self._labels[h.index])
+                ((stars,),) = self.workbench.fetch(query.where(sql("REPLACE(label, '*', '') = ''")))
+                longest |= {h.index: stars} if stars else {}
+        self._census = self._census.with_lengths(longest)
+        return self._census
 
+    def node(self, said: dict[str, int]) -> Node | None:
+        """The levels that the release is said to be of or, where its labels are others, the finest that it consists of.
+        None: it is of no single level."""
+        levels = [self._level(h, said.get(h.column.name)) for h in self._census.hierarchies]
+        return None if None in levels else tuple(level for level in levels if level is not None)
 
-def _level(workbench: Workbench, hierarchy: Hierarchy, relation: Relation, said: int | None) -> int | None:
-    released = text_of(column(hierarchy.column.name)).as_("label")
-    labels = exp.select(released).distinct().from_(relation.table).subquery("r")
-    levels = range(hierarchy.height + 1)
-    for level in sorted(levels, key=lambda level: level != said):
-        if level == hierarchy.height:
-            known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
-        else:
-            name = "value" if level == 0 else f"label_{level}"
-            known = exp.select(text_of(column(name)).as_("label")).distinct().from_(hierarchy.mapping)
-        strange = (
-            exp.select("COUNT(*)")
-            .from_(labels.copy())
-            .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
-            .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
+    def _level(self, hierarchy: Hierarchy, said: int | None) -> int | None:
+        for level in sorted(range(hierarchy.height + 1), key=lambda level: (level != said, level)):
+            if not self._strange(hierarchy, [level]):
+                return level
+        return None
+
+    def outside(self) -> tuple[str, ...]:
+        """A word on each column that shows labels of no level that the policy allows."""
+        bounded = [h for h in self._census.hierarchies if len(h.allowed) < len(h.levels)]
+        return tuple(
+            f"{h.column.name}: {strange:,} labels are of none of the levels allowed, {h.lowest} to {h.highest}"
+            for h in bounded
+            if (strange := self._strange(h, h.allowed))
         )
-        ((count,),) = workbench.fetch(strange)
-        if count == 0:
-            return level
-    return None
+
+    def _strange(self, hierarchy: Hierarchy, levels: Iterable[int]) -> int:
+        """How many labels are of none of the levels."""
+        known = [_labels_of(hierarchy, level).subquery() for level in levels]
+        label = column("label")
+        other = exp.and_(sql("label IS NOT NULL"), *(exp.not_(exp.In(this=label, query=part)) for part in known))
+        ((count,),) = self.workbench.fetch(exp.select("COUNT(*)").from_(self._labels[hierarchy.index]).where(other))
+        return int(count)
+
+
+def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Select:
+    """The labels of a level; none is NULL."""
+    if level == hierarchy.height:
+        return exp.select(literal(hierarchy.top))
+    return exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
+
+
+def _shown_classes(census: Census, relation: Relation, home: Engine, scratch: Scratch) -> exp.Table:
+    """The classes of the release as texts, with x_ rows, on the workbench."""
+    labels = {h.column.name: text_of(column(h.column.name)) for h in census.hierarchies}
+    classes = exp.select(*(label.as_(name, quoted=True) for name, label in labels.items()))
+    classes = classes.select(sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table)
+    grouped = classes.group_by(*(label.copy() for label in labels.values()))
+    return scratch.collected("shown_classes", grouped, "the classes of the release", home)
 
 
 def _utility(
-    policy: Policy, census: Census, node: Node | None, audited: Audit, relation: Relation, scratch: Scratch
+    policy: Policy, census: Census, node: Node | None, audited: Audit, shown: exp.Table
 ) -> dict[str, object] | None:
     """What the release has lost, from the classes that it shows; None when it shows what is no label."""
-    qi = [column(h.column.name) for h in census.hierarchies]
-    classes = exp.select(*qi, sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table).group_by(*qi)
-    shown = scratch.table("shown_classes", classes, "the classes of the release")
-    ((squares,),) = scratch.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
+    ((squares,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
     lost = [
         _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies
     ]
@@ -160,8 +198,8 @@ def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Ta
     first = sql("ROW_NUMBER() OVER (PARTITION BY label ORDER BY level)")
     ranked = exp.select("*", first.as_("nth")).from_(listed.subquery("listed"))
     lowest = exp.select("label", "level", "ncp", "loss").from_(ranked.subquery("ranked")).where("nth = 1")
-    label = text_of(column(hierarchy.column.name))
-    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label.copy())
+    label = column(hierarchy.column.name)
+    counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label)
     query = exp.select(
         sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"),
         *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),

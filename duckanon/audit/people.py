@@ -7,12 +7,15 @@ from sqlglot import exp
 from duckanon.audit import People
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.census.tuples import released_columns, tuple_counts
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
-from duckanon.query.expressions import column, same, sql, text_of
+from duckanon.query.expressions import column, same, sql, table, text_of
 from duckanon.query.names import folded
+from duckanon.query.steps import with_steps
 from duckanon.recoding import Recoding
+from duckanon.recoding.rows import copy_steps
 from duckanon.recoding.view import generalized_by_level, read_source
 from duckanon.search.lattice import Node
 
@@ -50,7 +53,7 @@ def _numbered_rows(
     """The source rows of the released classes: the number of the class, what is sensitive, and the person."""
     assert source.entity is not None
     rows = generalized_by_level(
-        census, node, source, lambda thing, query: scratch.table(f"{thing}_shown", query, "labels")
+        census, node, source, lambda thing, query: scratch.sent(f"{thing}_shown", query, "labels")
     )
     labels = [
         exp.NullSafeEQ(this=text_of(column(f"g{h.index}", "r")), expression=column(f"q{h.index}", "c"))
@@ -61,8 +64,17 @@ def _numbered_rows(
         exp.select(column(number, "c"), *(column(code, "r").as_(name, quoted=True) for code, name in shown.items()))
         .from_(rows.subquery("r"))
         .join(exp.alias_(classes, "c", table=True), on=exp.and_(*labels))
-        .with_("source", as_=read_source(source, source.table))
+        .with_("source", as_=_rows_of_source(source, scratch))
     )
+
+
+def _rows_of_source(source: BoundSource, scratch: Scratch) -> exp.Query:
+    """The source where the release lies: itself or, if its warehouse is afar, as counted there once more."""
+    if source.warehouse.is_workbench or scratch.engine is source.warehouse:
+        return read_source(source, source.table)
+    counts = scratch.collected("source_counts", tuple_counts(source), "verify: the source, counted", source.warehouse)
+    names = [column(name) for _, name in released_columns(source)]
+    return with_steps(exp.select(*names).from_(table("copies")), **copy_steps(counts.name))
 
 
 def _must_be_whole(
@@ -89,18 +101,18 @@ def _must_be_whole(
         .join(shown.subquery("r"), on=same([number, *keys], "p", "r", nulls=True), join_type="full")
         .where(sql("p.n IS DISTINCT FROM r.n"))
     )
-    ((found,),) = scratch.workbench.fetch(differing, "verify: the release is the source at its levels")
+    ((found,),) = scratch.engine.fetch(differing, "verify: the release is the source at its levels")
     if found:
         what = "does not hold the rows of the source at its levels, so nobody can tell how many people are in a class"
         raise ReleaseError(f"the release {what}; release it anew")
 
 
-def _by_text(table: exp.Table, names: list[str], key: str, values: list[str] | None = None) -> exp.Select:
+def _by_text(relation: exp.Table, names: list[str], key: str, values: list[str] | None = None) -> exp.Select:
     """The distinct values of the columns as texts: a file does not tell a number from a label. With those of the
     `values` columns, v0 …, the number n of their rows."""
     texts = {f"{key}{position}": text_of(column(name)) for position, name in enumerate(names)}
     texts |= {f"v{position}": text_of(column(name)) for position, name in enumerate(values or [])}
-    query = exp.select(*(text.as_(alias) for alias, text in texts.items())).from_(table)
+    query = exp.select(*(text.as_(alias) for alias, text in texts.items())).from_(relation)
     query = query.select(sql("COUNT(*)").as_("n")) if values is not None else query
     return query.group_by(*(text.copy() for text in texts.values())) if texts else query
 

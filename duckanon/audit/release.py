@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from operator import attrgetter
 
 from sqlglot import exp
 
@@ -13,12 +11,12 @@ from duckanon.audit.linkable import linkable
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.values import ValueTable
-from duckanon.engine import Relation
+from duckanon.engine import Relation, Workbench
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER
 from duckanon.policy import Policy
+from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.steps import select
-
-Reference = Callable[[ValueTable], exp.Table]
 
 
 def audit_release(
@@ -27,13 +25,11 @@ def audit_release(
     census: Census,
     people: People | None,
     scratch: Scratch,
-    reference: Reference = attrgetter("table"),
 ) -> Audit:
     """Measure the released relation against the policy; t against the source's distribution. And whom it shows by what
     it does not generalize.
 
-    It is asked where it lies, in the engine of the `scratch`. `reference` is where that engine finds the distribution
-    of a sensitive column, with its value and rows; the workbench has it.
+    It is asked where it lies, in the engine of the `scratch`.
     """
     if policy.release.kind == "view":
         # Each question would judge all classes of the source anew.
@@ -41,10 +37,21 @@ def audit_release(
         released = Relation((shown.name,), "table")
     audited = []
     for values in census.sensitive:
-        counts = select(v="value", n="rows").from_(reference(values))
+        counts = _reference(values, scratch)
         audited.append(AuditedColumn(values.wanted, values.column.name, values.numeric, counts))
     qi = [h.column.name for h in census.hierarchies]
     rows = Rows(released, qi, scratch)
     kept = [c.name for c in census.keep if not isinstance(c, Pseudonym)]
     numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
     return replace(audit(policy.k, rows, audited, people), linkable=linkable(rows, kept, numbers, policy.k))
+
+
+def _reference(values: ValueTable, scratch: Scratch) -> exp.Select:
+    """The source's distribution of a sensitive column, v and n, where the release is asked: what t is measured against.
+    To a warehouse afar the values are sent as texts, and are there what the column is."""
+    if isinstance(scratch.engine, Workbench):
+        return select(v="value", n="rows").from_(values.table)
+    texts = exp.select(text_of(column("value")).as_("value"), sql("CAST(rows AS BIGINT)").as_("n")).from_(values.table)
+    sent = scratch.sent(f"reference_{values.index}", texts, "what t is measured against")
+    type_ = INTEGER if values.wanted.publish == "level" else values.column.type.released
+    return select(v=type_.cast(column("value")), n="n").from_(sent)

@@ -45,8 +45,7 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     """Count the source in one scan, and build the hierarchies of what is counted."""
     if any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, told)
-    scan = _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
-    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
+    every = scratch.collected("tuples", tuple_counts(source), _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
     domains = TupleDomains(every, scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
@@ -54,6 +53,12 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
 
 
 _SCANNED = "the source, counted in one scan"
+
+
+def tuple_counts(source: BoundSource) -> exp.Select:
+    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
+    person e where people are counted."""
+    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
 
 
 def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
@@ -126,7 +131,7 @@ class SourceDomains:
             values = unknown_values(scheme, self.counted[scheme.index])
             if values is not None:
                 thing, note = f"unknown_{scheme.index}", f"values of {scheme.column.name} that are left out"
-                self._unknown[scheme.index] = self._scratch.sent(thing, values, note, self._source.warehouse)
+                self._unknown[scheme.index] = _sent(thing, values, note, self._source, self._scratch)
 
     def show_tops(self, schemes: list[Scheme]) -> None:
         """Their codes are those of the top."""
@@ -141,13 +146,20 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) 
     numbers = [h.index for h in built.hierarchies if h.lowest and h.column.type.is_number]
     spans = tuple(numbers) if policy.search.is_local else ()
     codes = [
-        scratch.sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source.warehouse)
+        _sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source, scratch)
         for h, values in zip(built.hierarchies, domains.counted, strict=True)
     ]
     every = scratch.collected("tuples", _scan(source, codes, spans), _SCANNED, source.warehouse, told)
     for made in (*domains.counted, *codes):
         scratch.drop(made)
     return Tuples(every, _known(every, built, scratch), built, rows, by_code=True, spans=spans)
+
+
+def _sent(thing: str, query: exp.Query, note: str, source: BoundSource, scratch: Scratch) -> exp.Table:
+    """What a query to the workbench gives, as a table of the warehouse."""
+    name = scratch.adopt("TABLE", thing, source.warehouse)
+    source.warehouse.send(name, query, note)
+    return name
 
 
 def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> exp.Select:

@@ -53,10 +53,12 @@ class Scratch:
         cast(Warehouse, of).collect(name, query, note, told)
         return name
 
-    def sent(self, thing: str, query: exp.Query, note: str, warehouse: Warehouse) -> exp.Table:
-        """Keep in the warehouse what a query to the workbench gives."""
-        name = self.adopt("TABLE", thing, warehouse)
-        warehouse.send(name, query, note)
+    def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        """Keep what a query to the workbench gives, wherever this engine is."""
+        if isinstance(self.engine, Workbench):
+            return self.table(thing, query, note)
+        name = self.adopt("TABLE", thing)
+        cast(Warehouse, self.engine).send(name, query, note)
         return name
 
     def dictionary(self, thing: str, query: exp.Query) -> exp.Table:

@@ -105,7 +105,10 @@ class Workbench:
 
     def stream(self, query: exp.Query, note: str) -> pyarrow.RecordBatchReader:
         """The rows of a query as Arrow."""
-        return self.run(query, note).to_arrow_reader()
+        self.note(note, query)
+        text = query.sql(self.dialect, identify=True)
+        with translated(text):
+            return self.connection.sql(text).to_arrow_reader()
 
     # -- making -----------------------------------------------------------------------------------
 

@@ -112,10 +112,14 @@ class LedgerTables:
 
     def make(self) -> None:
         """Make what is missing: all of it, or what an earlier version had not; inside the caller's transaction."""
-        if not self.exist or self._found["releases"].columns != COLUMNS:
-            for statement in _script():
-                self.warehouse.execute(statement)
-            self._found = self._find_all()
+        scripts = []
+        if not self.exist:
+            scripts = ["ledger.sql"]
+        elif self._found["releases"].columns != COLUMNS:
+            scripts = ["ledger_upgrade.sql", "ledger.sql"]
+        for statement in (statement for name in scripts for statement in _script(name)):
+            self.warehouse.execute(statement)
+        self._found = self._find_all() if scripts else self._found
 
     def add(self, entry: Entry, constraints: Iterable[ConstraintEntry]) -> None:
         """Record a run, after all that are recorded already; inside the caller's transaction."""
@@ -156,8 +160,8 @@ class LedgerTables:
 
 
 @cache
-def _script() -> tuple[exp.Expr, ...]:
-    text = (resources.folder("sql") / "ledger.sql").read_text(encoding="utf-8")
+def _script(name: str) -> tuple[exp.Expr, ...]:
+    text = (resources.folder("sql") / name).read_text(encoding="utf-8")
     return tuple(statement for statement in sqlglot.parse(text, dialect=WORKBENCH) if statement is not None)
 
 

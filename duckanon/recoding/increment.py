@@ -113,7 +113,7 @@ class Increment:
         """From the released cells, sent up as texts: the source does not tell who was held back."""
         names = [column(f"r{at}") for at in range(len(source.released))]
         texts = exp.select(*(text_of(name).as_(name.name) for name in names), "n").from_(self.additions.cells)
-        sent = scratch.sent("increment", texts.where(sql("n > 0")), "sent for the release", source.warehouse)
+        sent = scratch.sent("increment", texts.where(sql("n > 0")), "sent for the release")
         types = self._released_types(source)
         typed = [types[shown].cast(name).as_(name.name) for shown, name in zip(source.released, names, strict=True)]
         cells = exp.select(*typed, "n").from_(sent).order_by(*(name.copy() for name in names))

@@ -83,7 +83,7 @@ class _OverSource:
 
     def _sent(self, thing: str, query: exp.Query) -> exp.Expr:
         """A table of the warehouse, under its plain name."""
-        sent = self.scratch.sent(thing, query, "sent for the release", self.source.warehouse)
+        sent = self.scratch.sent(thing, query, "sent for the release")
         return exp.alias_(sent, thing, table=True)
 
     @staticmethod

@@ -56,7 +56,7 @@ class Recoding(Protocol):
         """The released rows."""
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
-        """The same rows as a query of the warehouse, which is sent what it takes."""
+        """The same rows as a query of the warehouse, which is sent what it takes into the `scratch` there."""
 
     @property
     def view(self) -> View | None:

@@ -9,16 +9,16 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
-from duckanon.engine import Relation
+from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Message, Value
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.relabel import is_top, relabelled
 from duckanon.hierarchy.rules import level_that_shows
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, literal, same, sql, text_of
+from duckanon.query.expressions import column, literal, same, sql
 from duckanon.query.names import folded
-from duckanon.release.previous import Previous
+from duckanon.release.previous import Previous, label_classes
 
 _MORE = "who has both releases may tell apart more than is counted here"
 _OWN_LEVELS = f"classes at their own levels can be compared only where all of them can be brought to; {_MORE}"
@@ -32,17 +32,20 @@ def difference(
     levels: dict[str, int] | None,
     census: Census,
     source: BoundSource,
+    home: Engine,
     scratch: Scratch,
 ) -> tuple[str, ...]:
     """What is to be said of this release, at its `levels`, and the one before it: classes whose size changed by fewer
-    than k rows, which are not hidden among k then; and whatever could not be compared."""
+    than k rows, which are not hidden among k then; and whatever could not be compared. `home`: where this one is."""
     if previous.unread is not None:
         return (Message.of("release.difference: ", previous.unread),)
     if previous.classes is None:
         return ()
-    sides = _Sides(previous, released, levels, scratch)
+    classes = label_classes(released, source.released, source)
+    now = scratch.collected("now", classes, "the classes of this release", home)
+    sides = _Sides(previous, now, levels, scratch)
     common = [sides.common(hierarchy) for hierarchy in census.hierarchies]
-    told = [_told_apart(policy, common, previous.classes, released, scratch)]
+    told = [_told_apart(policy, common, previous.classes, now, scratch)]
     told += _other_columns(previous, census, source)
     told += [part.incomparable for part in common if part.incomparable]
     told += [_OWN_LEVELS] if levels is None or previous.said is None else []
@@ -64,7 +67,7 @@ class _Sides:
     """The two releases, whose labels are brought to one level."""
 
     previous: Previous
-    released: Relation
+    now: exp.Table  # g{i}: the labels of the quasi-identifiers, as texts; x rows
     levels: dict[str, int] | None
     scratch: Scratch
 
@@ -95,11 +98,8 @@ class _Sides:
     def _labels(self, side: str, hierarchy: Hierarchy, base: int | None, level: int) -> exp.Select:
         """side, label, common: what a release shows of a column, and what it is at the level; NULL: nobody can tell."""
         assert self.previous.classes is not None
-        label: exp.Expr = column(f"g{hierarchy.index}")
-        rows = self.previous.classes
-        if side == _NOW:
-            label, rows = text_of(column(hierarchy.column.name)), self.released.table
-        every = exp.select(label.as_("label")).distinct().from_(rows)
+        rows = self.previous.classes if side == _THEN else self.now
+        every = exp.select(column(f"g{hierarchy.index}").as_("label")).distinct().from_(rows)
         shown = exp.select("label").from_(every.subquery("every")).where(sql("label IS NOT NULL"))
         brought = relabelled(hierarchy, shown, base, level)
         return exp.select(literal(side).as_("side"), "*").from_(brought.subquery("brought"))
@@ -139,13 +139,11 @@ def _doubt(name: str, coarser: int, sides: int, both: int) -> str | None:
 
 
 def _told_apart(
-    policy: Policy, common: list[_Column], before: exp.Table, released: Relation, scratch: Scratch
+    policy: Policy, common: list[_Column], before: exp.Table, after: exp.Table, scratch: Scratch
 ) -> str | None:
     compared = [part for part in common if part.labels is not None]
     keys = [f"g{part.index}" for part in compared]
-    labels_then: dict[int, exp.Expr] = {part.index: column(f"g{part.index}", "r") for part in compared}
-    then = _classes(compared, before, _THEN, labels_then, "r.x")
-    now = _classes(compared, released.table, _NOW, {p.index: text_of(column(p.name, "r")) for p in compared}, "1")
+    then, now = _classes(compared, before, _THEN), _classes(compared, after, _NOW)
     changed = (
         exp.select(sql("ABS(COALESCE(a.x, 0) - COALESCE(b.x, 0))").as_("rows"))
         .from_(then.subquery("b"))
@@ -163,16 +161,14 @@ def _told_apart(
     )
 
 
-def _classes(
-    compared: list[_Column], rows: exp.Table, side: str, labels: dict[int, exp.Expr], number: str
-) -> exp.Select:
+def _classes(compared: list[_Column], rows: exp.Table, side: str) -> exp.Select:
     """g{i} … and x: the classes of a release by the labels that both releases can show."""
-    query = exp.select(sql(f"SUM({number})").as_("x")).from_(exp.alias_(rows.copy(), "r", table=True))
+    query = exp.select(sql("SUM(r.x)").as_("x")).from_(exp.alias_(rows.copy(), "r", table=True))
     for part in compared:
         assert part.labels is not None
         alias = f"l{part.index}"
         mine = exp.EQ(this=column("side", alias), expression=literal(side))
-        on = exp.and_(exp.EQ(this=labels[part.index], expression=column("label", alias)), mine)
+        on = exp.and_(exp.EQ(this=column(f"g{part.index}", "r"), expression=column("label", alias)), mine)
         query = query.join(exp.alias_(part.labels, alias, table=True), on=on, join_type="left")
         query = query.select(column("common", alias).as_(f"g{part.index}"))
     return query.group_by(*(column("common", f"l{part.index}") for part in compared)) if compared else query

@@ -84,7 +84,7 @@ def read_previous(
         if added_to:
             must_have_its_columns(policy, relation, source)
         return Previous(
-            _kept("previous", _classes(relation, columns, source), home, scratch) if compared else None,
+            _kept("previous", label_classes(relation, columns, source), home, scratch) if compared else None,
             _kept("previous_rows", _rows(relation, source), home, scratch) if added_to else None,
             columns,
             said_levels(policy, warehouse) or None,
@@ -102,8 +102,9 @@ def _kept(thing: str, rows: exp.Query, home: Engine, scratch: Scratch) -> exp.Ta
     return scratch.collected(thing, rows, "the last release", home)
 
 
-def _classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) -> exp.Select:
-    """By text: a column may be a number in one release and a range in the other."""
+def label_classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) -> exp.Select:
+    """g{i}, the labels of the quasi-identifiers, and x rows. By text: a column may be a number in one release and a
+    range in the other."""
     spelled = {folded(name): name for name in columns}
     labels = {f"g{index}": spelled.get(folded(c.name)) for index, (_, c) in enumerate(source.quasi_identifiers)}
     texts = {key: text_of(column(name)) for key, name in labels.items() if name is not None}

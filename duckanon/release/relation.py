@@ -25,6 +25,7 @@ class RelationTarget:
 
     def __init__(self, policy: Policy, warehouse: Warehouse, replace: bool) -> None:
         self.policy, self.warehouse, self.replace = policy, warehouse, replace
+        self.sent = Scratch(warehouse)  # what a release afar is made of
         found = warehouse.find(policy.release.to)
         self.existing = found if found is not None and len(found.parts) > 1 else None
         place = warehouse.target(policy.release.to)
@@ -55,7 +56,7 @@ class RelationTarget:
             self._source_must_stand()
         if self.place.kind != "view":
             near = self.warehouse.is_workbench
-            return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, scratch)
+            return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, self.sent)
         assert recoding.view is not None  # no view is added to
         self.clear_kept()
         rows = source.table
@@ -69,6 +70,7 @@ class RelationTarget:
         if self.place.kind != "view":
             self.clear_kept()
         self.published = self.warehouse.publish(self.place, query)
+        self.sent.clear()
         return self.published
 
     def let_in(self, mark: str) -> None:

@@ -78,7 +78,7 @@ class DryTarget:
         self.target.must_not_be(source)
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
-        if self.policy.release.kind != "view":
+        if self.policy.release.kind != "view" or not source.warehouse.is_workbench:
             return recoding.query(source, AS_THEY_ARE)
         assert recoding.view is not None  # no view is added to
         return recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))

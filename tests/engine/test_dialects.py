@@ -48,7 +48,6 @@ def test_both_have_words_for_it(what: str) -> None:
 
 UNSAID = {
     ("postgres", f.cast_or_null(X, "DATE")): "a cast that may fail (TRY_CAST)",
-    ("postgres", f.row_hash([X])): "functions of DuckDB",
     ("postgres", f.digest(X)): "functions of DuckDB",
     ("postgres", f.url_encoded(X)): "functions of DuckDB",
     ("postgres", f.composed(X)): "functions of DuckDB",

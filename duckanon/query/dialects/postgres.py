@@ -34,6 +34,16 @@ def _series(generator: Any, node: EachBelow) -> str:
     return text
 
 
+def _same(generator: Any, node: exp.NullSafeEQ) -> str:
+    """By text, and NULL for itself: PostgreSQL joins by IS NOT DISTINCT FROM in nested loops only."""
+    left, right = (exp.paren(side.copy()) for side in (node.this, node.expression))
+    texts = [exp.Coalesce(this=exp.cast(side, "TEXT"), expressions=[exp.Literal.string("")]) for side in (left, right)]
+    nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
+    same = exp.and_(exp.EQ(this=texts[0], expression=texts[1]), exp.EQ(this=nulls[0], expression=nulls[1]))
+    text: str = generator.sql(exp.paren(same))
+    return text
+
+
 class PostgresWords(PostgresGenerator):
     """Whole numbers of any size, a set in place of a list, finite by comparison."""
 
@@ -49,6 +59,7 @@ class PostgresWords(PostgresGenerator):
         RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
         FiniteNumber: _between_the_largest,
         EachBelow: _series,
+        exp.NullSafeEQ: _same,
         exp.Try: _inside,  # what it takes away, statistics, nobody is told there
     }
 
