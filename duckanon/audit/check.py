@@ -9,9 +9,10 @@ from sqlglot import exp
 from duckanon.audit import Audit, People
 from duckanon.audit.people import people_of
 from duckanon.audit.release import audit_release
-from duckanon.census.counting import Census, released_value, take_census
+from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
+from duckanon.census.values import released_value
 from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError

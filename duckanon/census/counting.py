@@ -9,27 +9,31 @@ from sqlglot import exp
 
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.census.source import BoundSource, plain
-from duckanon.census.values import NO_LEVEL, ValueTable, value_table
+from duckanon.census.source import BoundSource
+from duckanon.census.tuples import Tuples, count_tuples
+from duckanon.census.values import ValueTable, value_table
 from duckanon.engine import Column, Workbench
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.unmapped import Unmapped
-from duckanon.policy import Policy, Sensitive
-from duckanon.query.expressions import case_of, column, literal, sql, text_of
+from duckanon.policy import Policy
+from duckanon.query.expressions import column, sql, text_of
 
-# Below this many rows there is nobody to hide among.
-_FEWEST_ROWS = 2
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
 
 
+def _unheard(counts: int) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Census:
-    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n;
-    where people are counted, one per tuple and person e.
+    """One row per distinct released tuple: q{i}_{l} for every level that the policy allows, below the top, s{j}, k{j}
+    for kept columns, n; where people are counted, one per tuple and person e. Where a local method needs the numbers
+    that the codes do not tell, from{i} and to{i}: their bounds.
 
     A column of pseudonyms holds what these are made of: they are made for what is released, and only there.
     """
@@ -52,7 +56,17 @@ class Census:
 
     @property
     def codes(self) -> list[str]:
-        return [h.code(level) for h in self.hierarchies for level in range(h.height)]
+        return [h.code(level) for h in self.hierarchies for level in h.coded]
+
+    @property
+    def bottom(self) -> tuple[int, ...]:
+        """The finest levels that are counted."""
+        return tuple(h.lowest for h in self.hierarchies)
+
+    @property
+    def finest(self) -> list[str]:
+        """The columns that tell the tuples apart."""
+        return self.keys(self.bottom)
 
     @property
     def others(self) -> list[str]:
@@ -67,43 +81,44 @@ class Census:
         return replace(self, hierarchies=tuple(shown))
 
     def as_released(self, released: exp.Query, shown: Iterable[Hierarchy]) -> Census:
-        """With what a release shows of the hierarchies: as many stars as the longest of the `released` codes (of raw
-        values, q0_0 …) has characters, not as the longest value of a row that stays hidden."""
-        masks = [h for h in shown if h.tells_length]
-        if not masks:
-            return self
-        query = exp.select().from_(released.subquery("released"))
-        for h in masks:
-            length = sql("MAX(LENGTH(:text))", text=text_of(column("value", f"map_{h.index}")))
-            on = exp.EQ(this=column(h.code(0), "released"), expression=column("code_0", f"map_{h.index}"))
-            mapping = exp.alias_(h.mapping, f"map_{h.index}", table=True)
-            query = query.select(length).join(mapping, on=on, join_type="left")
-        (lengths,) = self.workbench.fetch(query, "the longest values that are released")
-        return self.with_lengths(dict(zip((h.index for h in masks), lengths, strict=True)))
+        """With what a release shows of the hierarchies: as many stars as the longest of the `released` codes (of the
+        lowest level, q0_0 …) has characters, not as the longest value of a row that stays hidden; of a column that is
+        never counted, one."""
+        told = [h for h in shown if h.tells_length]
+        masks = [h for h in told if h.lowest < h.height]
+        longest: dict[int, int | None] = {h.index: None for h in told}
+        if masks:
+            query = exp.select().from_(released.subquery("released"))
+            for h in masks:
+                # A label has as many characters as its values.
+                length = sql("MAX(LENGTH(:text))", text=text_of(column(h.label(h.lowest), f"map_{h.index}")))
+                code = column(f"code_{h.lowest}", f"map_{h.index}")
+                on = exp.EQ(this=column(h.code(h.lowest), "released"), expression=code)
+                mapping = exp.alias_(h.mapping, f"map_{h.index}", table=True)
+                query = query.select(length).join(mapping, on=on, join_type="left")
+            (lengths,) = self.workbench.fetch(query, "the longest values that are released")
+            longest |= dict(zip((h.index for h in masks), lengths, strict=True))
+        return self.with_lengths(longest)
 
     def keys(self, levels: tuple[int, ...]) -> list[str]:
         """The columns that tell the classes of a node apart; a column at its top tells nothing."""
         return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]
 
 
-def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census:
-    """Count the source in one scan, build the hierarchies from what was counted, and code it."""
-    tuples = scratch.collected("tuples", tuple_counts(source), "the source, counted in one scan", source.warehouse)
-    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
-    if rows < _FEWEST_ROWS:
-        what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
-        raise SourceError([Fault("source", what)], policy.file)
-    people = _people(policy, tuples, scratch.workbench)
-    wanted = list(source.quasi_identifiers)
-    built = build_hierarchies(wanted, tuples, source.warehouse, scratch, policy.unmapped)
+def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard) -> Census:
+    """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
+    counts there are before they come."""
+    tuples = count_tuples(policy, source, scratch, _limited(policy, told))
+    built, rows = tuples.built, tuples.rows
+    people = _people(policy, tuples.every, scratch.workbench)
     sensitive = [
-        value_table(index, asked, column, tuples, people is not None, scratch)
+        value_table(index, asked, column, tuples.every, people is not None, scratch)
         for index, (asked, column) in enumerate(source.sensitive)
     ]
-    coded = _coded(built.tuples, built.hierarchies, sensitive, len(source.keep), people is not None)
+    coded = _coded(tuples, sensitive, len(source.keep), people is not None)
     table = scratch.table("census", coded, "the census: codes of every level")
-    scratch.drop(tuples)
-    scratch.drop(built.tuples)
+    scratch.drop(tuples.every)
+    scratch.drop(tuples.known)
     ((coded_rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
@@ -113,20 +128,37 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census
     telling = _telling_columns(source, table, rows, scratch.workbench)
     warnings += telling.values()
     warnings += repeated_identifiers(source)
-    warnings += linked_by_pseudonym(source, table, [h.code(0) for h in built.hierarchies], scratch.workbench)
-    return Census(
+    census = Census(
         table=table,
         rows=rows,
         hierarchies=built.hierarchies,
         sensitive=tuple(sensitive),
         keep=source.keep,
         scratch=scratch,
-        warnings=tuple(warnings),
+        warnings=(),
         unmapped=built.unmapped,
         left_out=rows - built.rows,
         people=people,
         telling=tuple(telling),
     )
+    linked = linked_by_pseudonym(source, table, census.finest, scratch.workbench)
+    return replace(census, warnings=(*warnings, *linked))
+
+
+def _limited(policy: Policy, told: Told) -> Told:
+    """Refuses more counts than the policy lets come, once it is told how many there are."""
+    most = policy.search.census_limit
+
+    def hear(counts: int) -> None:
+        told(counts)
+        if counts > most:
+            what = f"the source has {counts:,} counts, more than {most:,}"
+            raise SourceError([Fault("search.census_limit", what, _FEWER)], policy.file)
+
+    return hear
+
+
+_FEWER = "count it coarser, by the at_least of quasi-identifiers with many values, or raise the limit"
 
 
 def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
@@ -152,52 +184,27 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench
     return told
 
 
-def tuple_counts(source: BoundSource) -> exp.Query:
-    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
-    person e where people are counted."""
-    named = released_columns(source)
-    values = [expression.as_(name) for expression, name in named]
-    values_of_rows = exp.select(*values).from_(source.table).subquery("source")
-    names = [column(name) for _, name in named]
-    return exp.select(*names, sql("COUNT(*)").as_("n")).from_(values_of_rows).group_by(*names)
-
-
-def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
-    """What a release is made of, by the names it has in all that follows."""
-    named: list[tuple[exp.Expr, str]] = [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
-    named += [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
-    named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
-    return [*named, (plain(source.entity), "e")] if source.entity else named
-
-
-def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
-    """A sensitive value as the release shows it: itself, or its level."""
-    if wanted.publish == "value":
-        return value
-    levels = {text: literal(level) for text, level in wanted.level_of.items()}
-    known = case_of(text_of(value), levels, literal(NO_LEVEL))
-    return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
-
-
-def _coded(
-    tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[ValueTable], kept: int, people: bool
-) -> exp.Query:
-    query = exp.select().from_(exp.alias_(tuples, "tuples", table=True))
-    for hierarchy in hierarchies:
-        alias = f"map_{hierarchy.index}"
+def _coded(tuples: Tuples, sensitive: list[ValueTable], kept: int, people: bool) -> exp.Query:
+    query = exp.select().from_(exp.alias_(tuples.known, "tuples", table=True))
+    for h in tuples.built.hierarchies:
+        if not h.coded:
+            continue
+        alias = f"map_{h.index}"
+        codes = {level: column(f"code_{level}", alias) for level in h.coded}
         # NULL is in no mapping table: code 0 at every level below the top.
-        codes = [
-            sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias)).as_(hierarchy.code(level))
-            for level in range(hierarchy.height)
-        ]
-        query = query.select(*codes)
-        on = exp.EQ(this=column(f"q{hierarchy.index}", "tuples"), expression=column("value", alias))
-        query = query.join(exp.alias_(hierarchy.mapping, alias, table=True), on=on, join_type="left")
+        query = query.select(*(sql("COALESCE(:code, 0)", code=code).as_(h.code(at)) for at, code in codes.items()))
+        mapping, key = exp.alias_(h.mapping, alias, table=True), column("value", alias)
+        if tuples.by_code:
+            known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(h.mapping)
+            mapping, key = known.subquery(alias), codes[h.lowest]
+        on = exp.EQ(this=column(f"q{h.index}", "tuples"), expression=key)
+        query = query.join(mapping, on=on, join_type="left")
     for values in sensitive:
         alias = f"values_{values.index}"
         query = query.select(column("code", alias).as_(f"s{values.index}"))
         on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=column("value", alias))
         query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
     keeps = [column(f"k{index}", "tuples") for index in range(kept)]
+    bounds = [column(f"{name}{index}", "tuples") for index in tuples.spans for name in ("from", "to")]
     person = [column("e", "tuples"), sql("0").as_("p")] if people else []
-    return query.select(*keeps, *person, column("n", "tuples"))
+    return query.select(*keeps, *bounds, *person, column("n", "tuples"))

@@ -36,6 +36,15 @@ class ValueTable:
     warnings: tuple[str, ...]
 
 
+def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
+    """A sensitive value as the release shows it: itself, or its level."""
+    if wanted.publish == "value":
+        return value
+    levels = {text: literal(level) for text, level in wanted.level_of.items()}
+    known = case_of(text_of(value), levels, literal(NO_LEVEL))
+    return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
+
+
 def value_table(
     index: int, wanted: Sensitive, source_column: Column, tuples: exp.Table, people: bool, scratch: Scratch
 ) -> ValueTable:

@@ -18,10 +18,11 @@ from sqlglot.errors import UnsupportedError
 
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.relation import ReadFile, Reading
-from duckanon.engine.warehouse import Warehouse
+from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
+from duckanon.query.expressions import create, drop
 
 if TYPE_CHECKING:
     import pyarrow
@@ -33,6 +34,7 @@ class FarWarehouse(Warehouse, ABC):
     """One connection to a server, and a DuckDB in memory beside it, which is the workbench."""
 
     words: ClassVar[type[Dialect]]  # its dialect
+    dialect_name: str
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
     temporary_tables = True
@@ -109,10 +111,27 @@ class FarWarehouse(Warehouse, ABC):
             table = rows.read_all()
         return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
         self.workbench.note(note, query, self)
+        if told is None:
+            self._bring(name, query)
+        elif not self.temporary_tables:
+            told(self._number(query.subquery("counted")))
+            self._bring(name, query)
+        else:
+            # What is counted once, and kept there, is told and brought without counting it again.
+            self._run(self.said(create("TABLE", name, query, temporary=True)))
+            told(self._number(name))
+            self._bring(name, exp.select("*").from_(name))
+            self._run(self.said(drop("TABLE", name)))
+
+    def _bring(self, name: exp.Table, query: exp.Query) -> None:
         with self._stream(self.said(query)) as rows:
             self.workbench.take(name, rows)
+
+    def _number(self, rows: exp.Expr) -> int:
+        ((number,),) = self.fetch(exp.select("COUNT(*)").from_(rows))
+        return int(number)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self._send(name, query, note, temporary=True)

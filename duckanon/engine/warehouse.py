@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -14,6 +14,9 @@ from duckanon.engine.relation import ReadFile, Reading, Relation
 from duckanon.engine.types import Column
 from duckanon.engine.workbench import Workbench
 from duckanon.policy.database import Database
+
+# Hears how many rows are about to come to the workbench; it may raise, and none comes.
+Told = Callable[[int], None]
 
 
 class Warehouse(Protocol):
@@ -27,6 +30,7 @@ class Warehouse(Protocol):
     def dialect(self) -> type[Dialect]:
         """What its statements are said in."""
 
+    dialect_name: str  # how the command line calls that
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
@@ -52,7 +56,7 @@ class Warehouse(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """One view of the data, and all or nothing: what is made inside is gone if the block does not end well."""
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
         """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse."""
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:

@@ -164,8 +164,12 @@ def _one_role_each(policy: Policy, top: Section) -> None:
 def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdentifier:
     hierarchy = read_hierarchy(section, folder)
     importance = float(section.get("importance", number(above=0, most=1), 1))
+    at_least = section.get("at_least", whole(0), 0)
+    at_most = section.get("at_most", whole(0))
+    if at_most is not None and at_most < at_least:
+        section.fault("at_most", f"is {at_most}, below at_least = {at_least}", "no level would be left")
     section.finish()
-    return QuasiIdentifier(column, hierarchy, importance)
+    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most)
 
 
 def _search(section: Section) -> Search:
@@ -175,8 +179,10 @@ def _search(section: Section) -> Search:
     time_limit = section.get("time_limit", number(above=0))
     nodes = section.get("nodes", whole(1))
     beta = section.get("beta", number(least=0), 0)
+    most = section.get("census_limit", whole(1), Search.census_limit)
     section.finish()
-    return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes, float(beta))
+    seconds = None if time_limit is None else float(time_limit)
+    return Search(method, loss, weighting, seconds, nodes, float(beta), most)
 
 
 def _name(value: Any) -> str | None:

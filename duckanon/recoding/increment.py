@@ -42,7 +42,7 @@ def find_increment(measurer: Measurer, last: Node, source: BoundSource, before: 
     """The last release, whose rows are `before`, and at its levels the new rows of every class that holds with them."""
     if before is None:
         raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
-    (bottom,) = BatchMeasurer(measurer).measure([(0,) * len(last)])
+    (bottom,) = BatchMeasurer(measurer).measure([measurer.census.bottom])
     measured = measurer.measure(last, wholly=True)
     additions = _additions(NodeClasses(measurer, last), source, before)
     increment = _increment(additions, measured)

@@ -92,7 +92,7 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
         proven = found.effort is None or bool(found.effort["proven"])
         best = top_is_best(measurer)
         return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
-    lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
+    lattice = Lattice.of(measurer.census.hierarchies)
     (bottom,) = BatchMeasurer(measurer).measure([lattice.bottom])
     placement = find_placement(measurer, seen)
     if placement is None:
@@ -106,7 +106,7 @@ def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
     """By the policy's mode: any node, none finer than the last, or the last and no other."""
     if last is None:
         return search(measurer, seen)
-    (bottom,) = BatchMeasurer(measurer).measure([(0,) * len(last)])
+    (bottom,) = BatchMeasurer(measurer).measure([measurer.census.bottom])
     if measurer.policy.release.mode == "monotone":
         return replace(search(measurer, seen, floor=last), bottom=bottom)
     measured = measurer.measure(last)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from duckanon.census.counting import Census, released_columns
+from duckanon.census.counting import Census
 from duckanon.census.people import counting_unit
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import COLLATED, BoundSource
+from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import shown_as_top
@@ -127,7 +128,7 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
     if source.entity:
         # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
         query = query.where(sql("source.e IS NOT NULL")).select(column("e", "source"), sql("0").as_("p"))
-    query = query.select(*shown_as_they_are(census), sql("1").as_("n"))
+    query = query.select(*(column(name, "source") for name in shown_as_they_are(census)), sql("1").as_("n"))
     if not computed:
         return query
     # What has no label, whatever the reason, is not known.
@@ -135,11 +136,26 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
     return exp.select("*").from_(query.subquery("labelled")).where(labelled)
 
 
-def shown_as_they_are(census: Census) -> list[exp.Expr]:
-    """s0 … and k0 …, of a row of the `source`; but for pseudonyms, which are made of no row of the source itself."""
+def finest_labels(census: Census, keep: Keeper) -> exp.Select:
+    """Every row of the step `source` with its columns as they are counted: the value or, where the policy allows none
+    so fine, its label (q0 …)."""
+    query = exp.select(*(column(name, "source") for name in shown_as_they_are(census))).from_(table("source"))
+    for hierarchy in census.hierarchies:
+        value = column(f"q{hierarchy.index}", "source")
+        if hierarchy.lowest:
+            query, label = _labelled(query, hierarchy, hierarchy.lowest, value, keep)
+            # What has no label, whatever the reason, is not known; it is not NULL.
+            labelled = sql(":value IS NULL OR :label IS NOT NULL", value=value, label=label)
+            query = query.select(label.as_(f"q{hierarchy.index}")).where(exp.paren(labelled))
+        else:
+            query = query.select(value)
+    return query
+
+
+def shown_as_they_are(census: Census) -> list[str]:
+    """s0 … and k0 …; but for pseudonyms, which are made of no row of the source itself."""
     shown = [f"s{values.index}" for values in census.sensitive]
-    shown += [f"k{at}" for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym)]
-    return [column(name, "source") for name in shown]
+    return shown + [f"k{at}" for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym)]
 
 
 def _labelled(

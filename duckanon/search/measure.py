@@ -76,8 +76,7 @@ class Measurer:
         rows = self.unit is ROWS
         if rows and len(asked) == len(census.sensitive) and not census.keep:
             return census.table
-        bottom = (0,) * len(census.hierarchies)
-        query: exp.Query = rolled_up(census, census.table, bottom, asked)
+        query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
         if not rows:
             query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
         return census.scratch.table("cells", query, "the census, without what no constraint asks for")

@@ -20,7 +20,7 @@ def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: st
     from duckanon.search.walk import walk
 
     wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
-    lattice = Lattice(tuple(h.height for h in hierarchies), floor)
+    lattice = Lattice.of(hierarchies, floor)
     batch = BatchMeasurer(measurer)
     method = method or wanted.method
     if method == "optimal":

@@ -72,7 +72,7 @@ class Case:
             "source": {"query": "SELECT * FROM people"} if self.by_query else {"table": "people"},
             "privacy": {"k": policy.k, "suppression": policy.suppression},
             "quasi_identifiers": {
-                q.column: {"hierarchy": g.hierarchy, "importance": q.importance}
+                q.column: {"hierarchy": g.hierarchy, "importance": q.importance} | bounds(q)
                 for q, g in zip(policy.quasi_identifiers, self.generalized, strict=True)
             },
             "sensitive": {s.column: thresholds(s) for s in policy.sensitive},
@@ -84,6 +84,10 @@ class Case:
 
 def written(document: Mapping[str, Any]) -> str:
     return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
+
+
+def bounds(wanted: ref.QuasiIdentifier) -> dict[str, Any]:
+    return {"at_least": wanted.at_least or None, "at_most": wanted.at_most}
 
 
 def thresholds(wanted: ref.Sensitive) -> dict[str, Any]:
@@ -304,10 +308,18 @@ ODD = ("age", "the zip", "Größe")
 
 
 @st.composite
+def quasi_identifiers(draw: st.DrawFn, name: str, kind: ref.Kind) -> ref.QuasiIdentifier:
+    """Every third may not be released at some of its levels."""
+    two = st.lists(st.integers(0, kind.height), min_size=2, max_size=2)
+    least, most = sorted(draw(two)) if chance(draw, 3) else (0, None)
+    return ref.QuasiIdentifier(name, kind, draw(IMPORTANCES), least, most)
+
+
+@st.composite
 def cases(draw: st.DrawFn) -> Case:
     size, seed = draw(SIZES), draw(SEEDS)
     parts = [draw(generalized(place)) for place in range(draw(st.sampled_from([2, 1, 2, 3])))]
-    quasi = [ref.QuasiIdentifier(name, part.kind, draw(IMPORTANCES)) for name, part in zip(ODD, parts, strict=False)]
+    quasi = [draw(quasi_identifiers(name, part.kind)) for name, part in zip(ODD, parts, strict=False)]
     secret = [draw(sensitives(f"secret {place}")) for place in range(draw(st.sampled_from([1, 1, 2, 0])))]
     columns = {q.column: part.column for q, part in zip(quasi, parts, strict=True)}
     columns |= {wanted.column: column for column, wanted in secret}

@@ -19,6 +19,7 @@ from duckanon.engine.duckdb.sources import Sources
 from duckanon.engine.duckdb.spill import Spill
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import ReadFile, Reading, Relation
+from duckanon.engine.warehouse import Told
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.query.expressions import create, drop, sql
@@ -27,6 +28,8 @@ from duckanon.query.names import split_name
 
 class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
+
+    dialect_name = "duckdb"
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
@@ -91,8 +94,12 @@ class DuckDB(Workbench):
                 self.connection.execute("ROLLBACK")
             raise
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+        """Nothing is copied: what is counted is there already, and its number costs nothing."""
         self.execute(create("TABLE", name, query, temporary=True), note)
+        if told is not None:
+            ((rows,),) = self.fetch(exp.select("COUNT(*)").from_(name))
+            told(rows)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.collect(name, query, note)

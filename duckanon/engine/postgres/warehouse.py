@@ -34,6 +34,7 @@ class Postgres(FarWarehouse):
     """A connection to PostgreSQL."""
 
     words = PostgresDialect
+    dialect_name = "postgres"
     called = "PostgreSQL"
     longest_name = 63  # bytes
 
