@@ -53,11 +53,6 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     return Tuples(every, domains.tuples, built, rows, by_code=False)
 
 
-def tuple_counts(source: BoundSource) -> exp.Select:
-    """The tuples by their values."""
-    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
-
-
 _SCANNED = "the source, counted in one scan"
 
 

@@ -38,6 +38,8 @@ class FarWarehouse(Warehouse, ABC):
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
     temporary_tables = True
+    keeps_ledger = True
+    guards_views = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench

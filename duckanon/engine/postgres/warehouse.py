@@ -193,21 +193,22 @@ class Postgres(FarWarehouse):
         if standing.kind == "view":
             self.execute(drop("VIEW", standing.table))
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
             self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
             self.workbench.note("the release", query, self)
+            self.comment(relation, mark)
             return relation
         beside = Relation((relation.parts[0], f"duckanon_{time.time_ns():x}"), "table")
         self.execute(exp.Create(this=beside.table, kind="TABLE", expression=query), "the release")
+        self.comment(beside, mark)
         return beside
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
+    def let_in(self, published: Relation, relation: Relation) -> None:
         if self._rights is not None and self._rights.relation.kind != "view":
             self.execute(drop("TABLE", self._rights.relation.table))
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
-        self.comment(relation, mark)
         for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
             self._run(statement)
 
