@@ -7,10 +7,10 @@ and its types.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.dialect import Dialect
@@ -25,6 +25,8 @@ from duckanon.policy.database import ServerAddress
 
 if TYPE_CHECKING:
     import pyarrow
+
+T = TypeVar("T")
 
 _ONLY_DUCKDB = "source.file: is read by DuckDB, not by a server; leave source.database out"
 
@@ -87,6 +89,10 @@ class FarWarehouse(Warehouse, ABC):
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         """Make a table of rows that come from the workbench."""
 
+    def _awaited(self, work: Callable[[], T]) -> T:
+        """Do what waits for the server; an engine whose client hears no Ctrl-C meanwhile does it elsewhere."""
+        return work()
+
     # -- asking -----------------------------------------------------------------------------------
 
     def said(self, statement: exp.Expr | str) -> str:
@@ -105,13 +111,19 @@ class FarWarehouse(Warehouse, ABC):
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         self.workbench.note(note, query, self)
-        with self._stream(self.said(query)) as rows:
-            table = rows.read_all()
+        table = self._awaited(lambda: self._all(self.said(query)))
         return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
+
+    def _all(self, text: str) -> pyarrow.Table:
+        with self._stream(text) as rows:
+            return rows.read_all()
 
     def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.workbench.note(note, query, self)
-        with self._stream(self.said(query)) as rows:
+        self._awaited(lambda: self._collect(name, self.said(query)))
+
+    def _collect(self, name: exp.Table, text: str) -> None:
+        with self._stream(text) as rows:
             self.workbench.take(name, rows)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
@@ -121,7 +133,8 @@ class FarWarehouse(Warehouse, ABC):
         self._send(name, query, note, temporary=False)
 
     def _send(self, name: exp.Table, query: exp.Query, note: str, temporary: bool) -> None:
-        self._take(name, self.workbench.stream(query, note), temporary)
+        rows = self.workbench.stream(query, note)
+        self._awaited(lambda: self._take(name, rows, temporary))
 
     # -- files, which lie where the workbench is --------------------------------------------------
 
