@@ -44,6 +44,10 @@ class Warehouse(Protocol):
         """Whether the workbench sees its tables: both are one."""
 
     @property
+    def may_keep(self) -> bool:
+        """Whether counts can be kept here that the workbench is sent, for the length of a run."""
+
+    @property
     def database(self) -> Database | None:
         """The file or server that it reads; None: it is in memory."""
 

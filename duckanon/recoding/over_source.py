@@ -70,7 +70,9 @@ class _OverSource:
         raw = {part.key: self._name(part.column) for part in self.plan.shown if self._is_raw(part)}
         others = [*raw.values(), *self.census.others]
         # Counted first: there are fewer tuples than rows to find codes for.
-        steps: dict[str, exp.Query] = {"source": tuple_counts(self.source)}
+        counted = self.census.counted
+        tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted)
+        steps: dict[str, exp.Query] = {"source": tuples_of_source}
         steps["coded_tuples"] = self._coded(others)
         tuples = "coded_tuples"
         if self.plan.placement is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -148,15 +147,9 @@ def asked_of_postgres(server: Server, folder: Folder, tables: list[str], script:
     before, rows = script.split(ROWS)
     rows, view = rows.split(VIEW)
     rows, *kept = rows.split(";\n\n")
-    told = subprocess.run(
-        [server.psql, "-X", "-q", "--csv", "-P", "null=NULL", "-v", "ON_ERROR_STOP=1", "-h", str(server.socket),
-         "-U", "duckanon", "-d", "postgres"],
-        input="".join(f"{s};\n" for s in statements)
-        + f"\\o /dev/null\n{before}\n" + ";\n".join(kept) + f"\n\\o\n{rows};\n\\echo ----\n{view}\n",
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    assert told.returncode == 0, told.stderr
-    return [list(csv.DictReader(io.StringIO(part))) for part in told.stdout.split("----\n")]
+    script = "".join(f"{s};\n" for s in statements) + f"\\o /dev/null\n{before}\n" + ";\n".join(kept)
+    told = server.psql(f"{script}\n\\o\n{rows};\n\\echo ----\n{view}\n")
+    return [list(csv.DictReader(io.StringIO(part))) for part in told.split("----\n")]
 
 
 def must_agree_on_postgres(

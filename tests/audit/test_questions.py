@@ -11,13 +11,14 @@ import duckdb
 import pytest
 from sqlglot import exp
 
+import duckanon
 from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
 from duckanon.engine import Engine, Relation, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, table
+from tests.support.far import PostgresDatabase
 from tests.support.paths import MACROS
-from tests.support.postgres import Server, Session
 
 Row = tuple[Any, ...]
 Figures = dict[Any, Any]
@@ -260,8 +261,10 @@ def test_an_engine_that_keeps_no_rows_says_the_same(duck: Workbench, people: boo
 
 @pytest.mark.parametrize(("seed", "size"), SIZES)
 @pytest.mark.parametrize("people", [False, True], ids=["rows", "people"])
-def test_postgresql_says_the_same(postgres: Server, duck: Workbench, people: bool, seed: int, size: int) -> None:
+def test_postgresql_says_the_same(
+    postgres_database: PostgresDatabase, duck: Workbench, people: bool, seed: int, size: int
+) -> None:
     filled(duck, seed, size)
-    with Session(postgres) as session:
-        filled(session, seed, size)
-        alike(figures(asked(session, people)), figures(asked(duck, people)))
+    with duckanon.connect(postgres_database.address) as warehouse:
+        filled(warehouse, seed, size)
+        alike(figures(asked(warehouse, people)), figures(asked(duck, people)))

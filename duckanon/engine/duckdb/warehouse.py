@@ -79,6 +79,10 @@ class DuckDB(Workbench):
         return True
 
     @property
+    def may_keep(self) -> bool:
+        return False  # the workbench has them
+
+    @property
     def database(self) -> Path | None:
         ((path,),) = self.fetch("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")
         return Path(path) if path else None

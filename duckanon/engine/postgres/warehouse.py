@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -14,7 +14,7 @@ from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
-from duckanon.engine.postgres.connection import connect, must_be_new_enough
+from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
 from duckanon.engine.postgres.rights import Rights, read_rights
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
@@ -26,6 +26,8 @@ from duckanon.query.names import quoted
 
 if TYPE_CHECKING:
     import pyarrow
+
+T = TypeVar("T")
 
 _BETWEEN_TRIES = 0.2  # seconds
 # A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
@@ -45,15 +47,17 @@ class Postgres(FarWarehouse):
     called = "PostgreSQL"
     longest_name = 63  # bytes
 
-    def __init__(self, address: ServerAddress, connection: Any, workbench: DuckDB) -> None:
+    def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
-        self.connection = connection
+        self.connection, self.writable = connection, writable
         self._rights: Rights | None = None  # to what the release will take the place of
 
     @classmethod
-    def open(cls, address: ServerAddress, limits: Limits | None = None, wait: float | None = None) -> Postgres:
+    def open(
+        cls, address: ServerAddress, writable: bool, limits: Limits | None = None, wait: float | None = None
+    ) -> Postgres:
         connection = connect(address, wait)
-        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits))
+        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits), writable)
         try:
             ((version, zone),) = warehouse.fetch(
                 "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
@@ -68,46 +72,51 @@ class Postgres(FarWarehouse):
         return warehouse
 
     def _disconnect(self) -> None:
-        from adbc_driver_manager import Error
+        self.connection.close()
 
-        with suppress(Error):  # of a server that has gone
-            self.connection.close()
+    @property
+    def may_keep(self) -> bool:
+        return self.writable  # else the transaction only reads
 
     # -- asking -----------------------------------------------------------------------------------
 
+    def _awaited(self, work: Callable[[], T]) -> T:
+        return self.connection.awaited(work)
+
     def _run(self, text: str) -> None:
-        from duckanon.engine.postgres.client_errors import translated
+        self._awaited(lambda: self.connection.run(text))
 
-        with translated(text), self.connection.cursor() as cursor:
-            cursor.execute(text)
-
-    @contextmanager
-    def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.connection.cursor() as cursor:
-            cursor.execute(text)
-            yield cursor.fetch_record_batch()
+    def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
+        return self.connection.stream(text)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
-        from duckanon.engine.postgres.client_errors import translated
-
         place = {"temporary": True} if temporary else {"db_schema_name": name.db}
-        with translated(name.sql(self.dialect)), self.connection.cursor() as cursor:
-            cursor.adbc_ingest(name.name, rows, mode="create", **place)
+        self.connection.ingest(name.name, rows, **place)
         # Nobody else does it for a temporary table: a join with ten rows would be planned for 1,270.
-        self._run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
+        self.connection.run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        """What only reads says so, and the server holds it to that."""
+        self._run(f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if self.writable else 'READ ONLY'}")
         try:
+            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
             yield
-            self._run("COMMIT")
+            self._commit()
         except BaseException:
             with suppress(EngineError):  # of a server that has gone
                 self._run("ROLLBACK")
             raise
+
+    def _commit(self) -> None:
+        """An interrupt comes too late here: it must not be told that nothing was written."""
+        from duckanon.engine.postgres.client_errors import LostError
+
+        try:
+            self.connection.uninterrupted(lambda: self.connection.run("COMMIT"))
+        except LostError as error:
+            what = "the connection was lost just when the release was let in, and may stand or not"
+            raise EngineError(f"{what}; `duckanon status` tells, or run again", error.sql) from error.__cause__
 
     @contextmanager
     def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> Iterator[None]:
