@@ -37,6 +37,7 @@ class FarWarehouse(Warehouse, ABC):
     dialect_name: str
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
+    longest_name: int | None = None
     temporary_tables = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:

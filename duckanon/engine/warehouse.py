@@ -33,6 +33,7 @@ class Warehouse(Protocol):
     dialect_name: str  # how the command line calls that
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property

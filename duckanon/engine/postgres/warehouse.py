@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 _BETWEEN_TRIES = 0.2  # seconds
+_LONGEST_NAME = 63  # bytes
 
 
 class Postgres(FarWarehouse):
@@ -36,7 +37,7 @@ class Postgres(FarWarehouse):
     words = PostgresDialect
     dialect_name = "postgres"
     called = "PostgreSQL"
-    longest_name = 63  # bytes
+    longest_name = _LONGEST_NAME
 
     def __init__(self, address: ServerAddress, connection: Any, workbench: DuckDB) -> None:
         super().__init__(address, workbench)
@@ -158,8 +159,8 @@ class Postgres(FarWarehouse):
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
-        if len(last.encode()) > self.longest_name:
-            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {self.longest_name} bytes")
+        if len(last.encode()) > _LONGEST_NAME:
+            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
     def written_order(self) -> exp.Expr:
