@@ -38,6 +38,7 @@ class FarWarehouse(Warehouse, ABC):
     dialect_name: str
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
+    longest_name: int | None = None
     temporary_tables = True
     keeps_ledger = True
     guards_views = True

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BETWEEN_TRIES = 0.2  # seconds
+_LONGEST_NAME = 63  # bytes
 # A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
 # no query of it is worth compiling.
 _GENEROUS = """
@@ -45,7 +46,7 @@ class Postgres(FarWarehouse):
     words = PostgresDialect
     dialect_name = "postgres"
     called = "PostgreSQL"
-    longest_name = 63  # bytes
+    longest_name = _LONGEST_NAME
 
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
@@ -177,8 +178,8 @@ class Postgres(FarWarehouse):
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
-        if len(last.encode()) > self.longest_name:
-            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {self.longest_name} bytes")
+        if len(last.encode()) > _LONGEST_NAME:
+            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
     def written_order(self) -> exp.Expr:
