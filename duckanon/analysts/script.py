@@ -43,7 +43,7 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
             header = f"policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
             releasing = _local_statements(measurer, source, scratch)
         else:
-            node = _given(levels, census) if levels else _found(measurer)
+            node = given_node(levels, census) if levels else _found(measurer)
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
             header = f"policy {policy.name}, levels {shown}"
             releasing = _node_statements(measurer.brought(node), node, source, scratch)
@@ -78,7 +78,7 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
     return executed
 
 
-def _given(levels: str, census: Census) -> Node:
+def given_node(levels: str, census: Census) -> Node:
     """The node that `--levels age=2,zip=1` names; columns that are not named stay as fine as they may be."""
     names = {folded(h.column.name): h for h in census.hierarchies}
     chosen = {name: h.lowest for name, h in names.items()}

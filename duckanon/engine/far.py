@@ -34,9 +34,12 @@ class FarWarehouse(Warehouse, ABC):
     """One connection to a server, and a DuckDB in memory beside it, which is the workbench."""
 
     words: ClassVar[type[Dialect]]  # its dialect
+    dialect_name: str
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
     temporary_tables = True
+    keeps_ledger = True
+    guards_views = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench

@@ -62,8 +62,12 @@ class Case:
         return [name for name in self.columns if name != "name"]
 
     def toml(self, kind: str = "table") -> str:
+        return written(self.document(kind))
+
+    def document(self, kind: str = "table") -> dict[str, Any]:
+        """What the policy file says."""
         policy = self.policy
-        document = {
+        return {
             "name": "people",
             "source": {"query": "SELECT * FROM people"} if self.by_query else {"table": "people"},
             "privacy": {"k": policy.k, "suppression": policy.suppression},
@@ -76,7 +80,10 @@ class Case:
             "search": {"method": policy.method, "weighting": policy.weighting},
             "release": {"kind": kind, "to": RELEASE},
         }
-        return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
+
+
+def written(document: Mapping[str, Any]) -> str:
+    return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
 
 
 def bounds(wanted: ref.QuasiIdentifier) -> dict[str, Any]:

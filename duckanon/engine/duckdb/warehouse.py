@@ -29,6 +29,10 @@ from duckanon.query.names import split_name
 class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
 
+    dialect_name = "duckdb"
+    keeps_ledger = True
+    guards_views = True
+
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
     ) -> None:
@@ -192,13 +196,14 @@ class DuckDB(Workbench):
     def make_way(self, standing: Relation) -> None:
         self.execute(drop(standing.kind.upper(), standing.table))
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         """In its place at once: nobody sees it before the transaction ends."""
         self.execute(create(relation.kind.upper(), relation.table, query), "the release")
+        self.comment(relation, mark)
         return relation
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
-        self.comment(published, mark)
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        pass
 
     def comment(self, relation: Relation, said: str) -> None:
         self.run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {text(said)}")

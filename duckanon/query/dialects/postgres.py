@@ -8,16 +8,10 @@ from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
-from duckanon.query.dialects.unsaid import Words, unsaid
+from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.nodes import Composed, EachBelow, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
 
 _LARGEST = 1.7976931348623157e308
-
-
-def _inside(generator: Any, node: exp.Expr) -> str:
-    """What a node is made around, and nothing else."""
-    text: str = generator.sql(node, "this")
-    return text
 
 
 def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
@@ -60,7 +54,7 @@ class PostgresWords(PostgresGenerator):
         FiniteNumber: _between_the_largest,
         EachBelow: _series,
         exp.NullSafeEQ: _same,
-        exp.Try: _inside,  # what it takes away, statistics, nobody is told there
+        exp.Try: inside,  # what it takes away, statistics, nobody is told there
     }
 
 
