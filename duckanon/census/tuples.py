@@ -78,7 +78,7 @@ def _quasi_identifiers(source: BoundSource) -> list[tuple[exp.Expr, str]]:
 
 
 def _others(source: BoundSource) -> list[tuple[exp.Expr, str]]:
-    named = [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
+    named = [(released_value(s, c.type.released, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
     named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
     return [*named, (plain(source.entity), "e")] if source.entity else named
 

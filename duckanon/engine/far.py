@@ -7,7 +7,7 @@ and its types.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -38,6 +38,7 @@ class FarWarehouse(Warehouse, ABC):
     dialect_name: str
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
+    longest_name: int | None = None
     temporary_tables = True
     keeps_ledger = True
     guards_views = True
@@ -45,6 +46,7 @@ class FarWarehouse(Warehouse, ABC):
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench
         self.location = address.shown
+        self.came_down = self.went_up = 0  # bytes of Arrow between the warehouse and the workbench
 
     @property
     def dialect(self) -> type[Dialect]:
@@ -134,7 +136,13 @@ class FarWarehouse(Warehouse, ABC):
 
     def _brought(self, name: exp.Table, text: str) -> None:
         with self._stream(text) as rows:
-            self.workbench.take(name, rows)
+            self.workbench.take(name, weighed(rows, self._came))
+
+    def _came(self, size: int) -> None:
+        self.came_down += size
+
+    def _went(self, size: int) -> None:
+        self.went_up += size
 
     def _number(self, rows: exp.Expr) -> int:
         ((number,),) = self.fetch(exp.select("COUNT(*)").from_(rows))
@@ -147,7 +155,7 @@ class FarWarehouse(Warehouse, ABC):
         self._send(name, query, note, temporary=False)
 
     def _send(self, name: exp.Table, query: exp.Query, note: str, temporary: bool) -> None:
-        rows = self.workbench.stream(query, note)
+        rows = weighed(self.workbench.stream(query, note), self._went)
         self._awaited(lambda: self._take(name, rows, temporary))
 
     # -- files, which lie where the workbench is --------------------------------------------------
@@ -166,6 +174,18 @@ class FarWarehouse(Warehouse, ABC):
 
     def must_have_room_for_our_schema(self) -> None:
         return  # a schema cannot be mistaken for a database there
+
+
+def weighed(rows: pyarrow.RecordBatchReader, told: Callable[[int], None]) -> pyarrow.RecordBatchReader:
+    """The same rows, as they pass by; `told` hears of their bytes."""
+    import pyarrow
+
+    def passing() -> Iterator[pyarrow.RecordBatch]:
+        for batch in rows:
+            told(batch.nbytes)
+            yield batch
+
+    return pyarrow.RecordBatchReader.from_batches(rows.schema, passing())
 
 
 def plain_values(column: pyarrow.ChunkedArray) -> list[Any]:

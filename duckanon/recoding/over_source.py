@@ -29,9 +29,10 @@ class Coding:
     `strangers` or, without one, not released."""
 
     name: str  # q0, s0, …
-    type: Type | None  # what a value is there; None: its text is compared
+    type: Type  # what a value is there
     codes: exp.Select
     key: str | None  # how the code is called; None: nobody asks for it
+    by_text: bool = False  # whether texts are compared, not values
     strangers: int | None = None
 
 
@@ -104,8 +105,8 @@ class _OverSource:
         query = exp.select().from_(table("source"))
         for coding in self.plan.codings:
             raw, alias = column(coding.name, "source"), f"codes_{coding.name}"
-            known = column("value", alias)
-            compared = (text_of(raw), known) if coding.type is None else (raw, coding.type.released.cast(known))
+            known, type_ = column("value", alias), coding.type.released
+            compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
             on = exp.EQ(this=compared[0], expression=compared[1])
             query = query.join(self._sent(alias, coding.codes), on=on, join_type="left")
             if coding.strangers is None:

@@ -265,7 +265,7 @@ def test_more_counts_than_allowed_end_the_run(people: Folder, duckanon: Command)
     assert duckanon("run", people.policy(f"{limited}{counts}"), "--dry-run").code == 0
     told = duckanon("run", people.policy(f"{limited}{counts - 1}"))
     assert told.code == 2
-    assert f"search.census_limit: the source has {counts:,} counts, more than {counts - 1:,}" in told.err
+    assert f"search.census_limit: there are {counts:,} counts, more than {counts - 1:,}" in told.err
     assert "at_least" in told.err
     fewer = bounded(f"{limited}{counts - 1}", age=(1, 4))
     assert duckanon("run", people.policy(fewer), "--dry-run").code == 0

@@ -15,7 +15,7 @@ from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
-from duckanon.engine.postgres.rights import Rights, read_rights
+from duckanon.engine.postgres.rights import Rights, closed, read_rights
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
 from duckanon.errors import BusyError, EngineError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BETWEEN_TRIES = 0.2  # seconds
+_LONGEST_NAME = 63  # bytes
 # A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
 # no query of it is worth compiling.
 _GENEROUS = """
@@ -45,12 +46,13 @@ class Postgres(FarWarehouse):
     words = PostgresDialect
     dialect_name = "postgres"
     called = "PostgreSQL"
-    longest_name = 63  # bytes
+    longest_name = _LONGEST_NAME
 
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
         self.connection, self.writable = connection, writable
-        self._rights: Rights | None = None  # to what the release will take the place of
+        self._rights: Rights | None = None  # to what the release takes the place of
+        self._standing: Relation | None = None  # while it still stands
 
     @classmethod
     def open(
@@ -98,8 +100,9 @@ class Postgres(FarWarehouse):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What only reads says so, and the server holds it to that."""
-        self._run(f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if self.writable else 'READ ONLY'}")
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if self.writable else " READ ONLY"))
         try:
+            self._must_be_writable()
             self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
             yield
             self._commit()
@@ -107,6 +110,13 @@ class Postgres(FarWarehouse):
             with suppress(EngineError):  # of a server that has gone
                 self._run("ROLLBACK")
             raise
+
+    def _must_be_writable(self) -> None:
+        """Said before anything is counted."""
+        from duckanon.engine.postgres.client_errors import READ_ONLY
+
+        if self.writable and self.fetch("SELECT current_setting('transaction_read_only')") == [("on",)]:
+            raise EngineError(f"{self.location}: {READ_ONLY}")
 
     def _commit(self) -> None:
         """An interrupt comes too late here: it must not be told that nothing was written."""
@@ -177,8 +187,8 @@ class Postgres(FarWarehouse):
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
-        if len(last.encode()) > self.longest_name:
-            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {self.longest_name} bytes")
+        if len(last.encode()) > _LONGEST_NAME:
+            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
     def written_order(self) -> exp.Expr:
@@ -199,11 +209,25 @@ class Postgres(FarWarehouse):
     def make_way(self, standing: Relation) -> None:
         """A table stands until the new one is verified; a view goes at once, with what is kept for it."""
         self._rights = read_rights(standing, self.fetch)
+        self._standing = self._rights.relation
         if standing.kind == "view":
-            self.execute(drop("VIEW", standing.table))
+            self._remove_standing()
+
+    def _remove_standing(self) -> None:
+        """Whoever reads it comes to the end first, and from here on waits for the new one."""
+        if self._standing is None or self._rights is None:
+            return
+        if self._standing.kind == "table":
+            self._run(f"LOCK TABLE {self._standing.spelled} IN ACCESS EXCLUSIVE MODE")
+        self._rights = self._rights.as_they_are_now(self.fetch)
+        self.execute(drop(self._standing.kind.upper(), self._standing.table))
+        self._standing = None
 
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
+            if self._rights is not None:
+                self._rights.must_be_ours()
+            self._remove_standing()
             self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
             self.workbench.note("the release", query, self)
             self.comment(relation, mark)
@@ -214,11 +238,16 @@ class Postgres(FarWarehouse):
         return beside
 
     def let_in(self, published: Relation, relation: Relation) -> None:
-        if self._rights is not None and self._rights.relation.kind != "view":
-            self.execute(drop("TABLE", self._rights.relation.table))
+        self._remove_standing()
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
         for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
+            self._run(statement)
+
+    def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        """What is kept for a view is for nobody else: not even for those to whom all new tables are open."""
+        super().keep(name, query, note)
+        for statement in closed(Relation((name.db, name.name), "table"), self.fetch):
             self._run(statement)
 
     def comment(self, relation: Relation, said: str) -> None:
