@@ -19,7 +19,7 @@ from duckanon.hierarchy.domains import TupleDomains
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
-from duckanon.query.expressions import any_of, column, create, literal, sql, text_of
+from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
@@ -173,7 +173,7 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
 
 def sent(thing: str, query: exp.Query, note: str, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
     """What a query to the workbench gives, as a table of the warehouse."""
-    name = scratch.adopt("TABLE", thing, warehouse)
+    name = scratch.adopt("TABLE" if warehouse.temporary_tables else "VIEW", thing, warehouse)
     warehouse.send(name, query, note)
     return name
 
@@ -182,7 +182,7 @@ def kept_there(thing: str, query: exp.Query, note: str, engine: Engine, scratch:
     """What a query to an engine gives, kept there; an engine without temporary tables keeps the query."""
     kind = "TABLE" if engine.temporary_tables else "VIEW"
     name = scratch.adopt(kind, thing, engine)
-    engine.execute(create(kind, name, query, temporary=True), note)
+    engine.make_temporary(kind, name, query, note)
     return name
 
 
