@@ -21,6 +21,7 @@ from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.query.names import folded
 from duckanon.recoding.utility import Lost, lost_utility
 from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
@@ -89,7 +90,7 @@ def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
 def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
     """The source with its sensitive columns as a release would show them, and whose its rows are."""
     values = {c.name: plain(c) for _, c in source.quasi_identifiers} | {c.name: plain(c) for c in source.keep}
-    values |= {c.name: released_value(wanted, plain(c)) for wanted, c in source.sensitive}
+    values |= {c.name: released_value(wanted, c.type.released, plain(c)) for wanted, c in source.sensitive}
     values |= {source.entity.name: plain(source.entity)} if source.entity else {}
     shown = [value.as_(name, quoted=True) for name, value in values.items()]
     view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
@@ -111,10 +112,9 @@ class _Shown:
 
     def __init__(self, census: Census, relation: Relation, home: Engine, scratch: Scratch) -> None:
         self._census, self.workbench = census, scratch.workbench
-        self._labels = {}
+        self._labels, texts = {}, _label_texts(census, relation, home)
         for h in census.hierarchies:
-            label = text_of(column(h.column.name)).as_("label")
-            labels = exp.select(label).distinct().from_(relation.table)
+            labels = exp.select(texts[h.column.name].as_("label")).distinct().from_(relation.table)
             self._labels[h.index] = scratch.collected(f"shown_{h.index}", labels, "the labels of the release", home)
 
     def census(self) -> Census:
@@ -166,9 +166,16 @@ def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Select:
     return exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
 
 
+def _label_texts(census: Census, relation: Relation, home: Engine) -> dict[str, exp.Expr]:
+    """What a release shows of the quasi-identifiers, as texts: a number of the source is a label in some releases."""
+    types = {folded(c.name): c.type for c in home.columns(relation.table)}
+    names = [h.column.name for h in census.hierarchies]
+    return {name: types[folded(name)].text(column(name)) for name in names}
+
+
 def _shown_classes(census: Census, relation: Relation, home: Engine, scratch: Scratch) -> exp.Table:
     """The classes of the release as texts, with x_ rows, on the workbench."""
-    labels = {h.column.name: text_of(column(h.column.name)) for h in census.hierarchies}
+    labels = _label_texts(census, relation, home)
     classes = exp.select(*(label.as_(name, quoted=True) for name, label in labels.items()))
     classes = classes.select(sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table)
     grouped = classes.group_by(*(label.copy() for label in labels.values()))

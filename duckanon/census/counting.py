@@ -61,6 +61,7 @@ class Census:
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
     afar: CensusAfar | None = None  # where the table is in the warehouse
+    counted: exp.Table | None = None  # the tuples by their values, if a warehouse afar keeps them
 
     @property
     def workbench(self) -> Workbench:
@@ -179,6 +180,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         left_out=rows - built.rows,
         people=people,
         telling=tuple(telling),
+        counted=tuples.counted,
         afar=afar,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)

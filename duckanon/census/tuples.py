@@ -38,6 +38,7 @@ class Tuples:
     rows: int  # of the source
     by_code: bool
     warehouse: Warehouse | None = None  # where they have stayed; None: they are on the workbench
+    counted: exp.Table | None = None  # the same by their values, kept in a warehouse afar
     spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
 
 
@@ -46,11 +47,16 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     stay = policy.search.where == "warehouse"
     if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, None if stay else told)
-    every = scratch.collected("tuples", tuple_counts(source), _SCANNED, source.warehouse, told)
+    scan, counted = tuple_counts(source), None
+    if source.warehouse.may_keep:
+        # Counted once: to tell how many there are, to be brought, and to be released from.
+        counted = kept_there("counted", scan, _SCANNED, source.warehouse, scratch)
+        scan = exp.select("*").from_(counted)
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
     domains = TupleDomains(every, scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    return Tuples(every, domains.tuples, built, rows, by_code=False)
+    return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
 
 
 _SCANNED = "the source, counted in one scan"
@@ -72,7 +78,7 @@ def _quasi_identifiers(source: BoundSource) -> list[tuple[exp.Expr, str]]:
 
 
 def _others(source: BoundSource) -> list[tuple[exp.Expr, str]]:
-    named = [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
+    named = [(released_value(s, c.type.released, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
     named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
     return [*named, (plain(source.entity), "e")] if source.entity else named
 
@@ -157,6 +163,8 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
         every = kept_there("tuples", scan, _SCANNED, source.warehouse, scratch)
         known = _known(every, built, source.warehouse, scratch)
         return Tuples(every, known, built, rows, by_code=True, warehouse=source.warehouse)
+    if source.warehouse.may_keep:
+        scan = exp.select("*").from_(kept_there("counted", scan, _SCANNED, source.warehouse, scratch))
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     for made in codes:
         scratch.drop(made)

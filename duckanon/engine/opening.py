@@ -23,15 +23,15 @@ def open_warehouse(
     """A database file, an empty database in memory, or a server. `wait`: seconds for another process to leave a file,
     or for a server to be there, where that can be chosen."""
     if isinstance(location, ServerAddress):
-        return _connect(location, limits, wait)
+        return _connect(location, writable, limits, wait)
     return DuckDB.open(location, writable, limits, wait)
 
 
-def _connect(address: ServerAddress, limits: Limits | None, wait: float | None) -> Warehouse:
+def _connect(address: ServerAddress, writable: bool, limits: Limits | None, wait: float | None) -> Warehouse:
     if address.engine == POSTGRES:
         from duckanon.engine.postgres.warehouse import Postgres
 
-        return Postgres.open(address, limits, wait)
+        return Postgres.open(address, writable, limits, wait)
     if address.engine == SPARK:
         from duckanon.engine.spark.warehouse import Spark
 

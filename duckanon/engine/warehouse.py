@@ -35,6 +35,7 @@ class Warehouse(Protocol):
     persistent: bool  # whether a table made here outlives the process
     keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
+    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
@@ -42,6 +43,10 @@ class Warehouse(Protocol):
     @property
     def is_workbench(self) -> bool:
         """Whether the workbench sees its tables: both are one."""
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether counts can be kept here that the workbench is sent, for the length of a run."""
 
     @property
     def database(self) -> Database | None:

@@ -82,7 +82,7 @@ def _kind(
         return FlatKind()
     if isinstance(spec, Mask):
         ((longest,),) = workbench.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
-        return MaskKind(spec.kept, longest or 0)
+        return MaskKind(spec.kept, longest or 0, source_column.type.released)
     if isinstance(spec, Dates):
         from_text = source_column.type.is_text
         if not from_text and not source_column.type.is_day:

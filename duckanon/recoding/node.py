@@ -98,5 +98,5 @@ def coding_of(hierarchy: Hierarchy, level: int, census: Census) -> Coding:
         top = exp.select(column(f"code_{level}")).from_(hierarchy.mapping)
         found = census.workbench.fetch(top.where(sql("value = :top", top=literal(hierarchy.top))))
         strangers = found[0][0] if found else -1
-    type_ = None if hierarchy.starred else hierarchy.column.type
-    return Coding(f"q{hierarchy.index}", type_, codes, hierarchy.code(level), strangers)
+    name, type_ = f"q{hierarchy.index}", hierarchy.column.type
+    return Coding(name, type_, codes, hierarchy.code(level), hierarchy.starred, strangers)

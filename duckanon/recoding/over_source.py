@@ -29,9 +29,10 @@ class Coding:
     `strangers` or, without one, not released."""
 
     name: str  # q0, s0, …
-    type: Type | None  # what a value is there; None: its text is compared
+    type: Type  # what a value is there
     codes: exp.Select
     key: str | None  # how the code is called; None: nobody asks for it
+    by_text: bool = False  # whether texts are compared, not values
     strangers: int | None = None
 
 
@@ -70,7 +71,9 @@ class _OverSource:
         raw = {part.key: self._name(part.column) for part in self.plan.shown if self._is_raw(part)}
         others = [*raw.values(), *self.census.others]
         # Counted first: there are fewer tuples than rows to find codes for.
-        steps: dict[str, exp.Query] = {"source": tuple_counts(self.source)}
+        counted = self.census.counted
+        tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted)
+        steps: dict[str, exp.Query] = {"source": tuples_of_source}
         steps["coded_tuples"] = self._coded(others)
         tuples = "coded_tuples"
         if self.plan.placement is not None:
@@ -102,8 +105,8 @@ class _OverSource:
         query = exp.select().from_(table("source"))
         for coding in self.plan.codings:
             raw, alias = column(coding.name, "source"), f"codes_{coding.name}"
-            known = column("value", alias)
-            compared = (text_of(raw), known) if coding.type is None else (raw, coding.type.released.cast(known))
+            known, type_ = column("value", alias), coding.type.released
+            compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
             on = exp.EQ(this=compared[0], expression=compared[1])
             query = query.join(self._sent(alias, coding.codes), on=on, join_type="left")
             if coding.strangers is None:

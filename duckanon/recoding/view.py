@@ -23,7 +23,7 @@ from duckanon.models.levels import levelled_rules
 from duckanon.models.registry import class_rules
 from duckanon.models.unit import ROWS
 from duckanon.policy import Policy
-from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table, text_of
+from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
 from duckanon.query.steps import with_steps
 from duckanon.search.lattice import Node
 
@@ -189,7 +189,7 @@ def _starred(
 ) -> tuple[exp.Select, exp.Expr]:
     if level == hierarchy.height:
         return query, literal(hierarchy.top)
-    label, unknown = text_of(raw), None
+    label, unknown = hierarchy.column.type.released.text(raw), None
     if hierarchy.listing is not None:
         query, listed, label = _with_listing(query, hierarchy, level, raw, keep)
         unknown = sql(":listed IS NULL", listed=listed)
@@ -217,6 +217,6 @@ def _with_listing(
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
     kept = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
     alias = f"labels_{hierarchy.index}"
-    on = exp.EQ(this=text_of(raw), expression=column("value", alias))
+    on = exp.EQ(this=hierarchy.column.type.released.text(raw), expression=column("value", alias))
     query = query.join(read_kept(kept, ("value", "label")).subquery(alias), on=on, join_type="left")
     return query, column("value", alias), column("label", alias)

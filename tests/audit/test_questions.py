@@ -15,6 +15,7 @@ import duckanon
 from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
 from duckanon.engine import Engine, Relation, Workbench
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER, TEXT
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, table
 from tests.support.far import PostgresDatabase
@@ -83,7 +84,9 @@ def asked(engine: Engine, people: bool) -> Audit:
     scratch, relation = Scratch(engine), Relation(("t",), "table")
     number = sql("COUNT(DISTINCT who)" if people else "COUNT(*)")
     parts = [
-        AuditedColumn(wanted, wanted.column, wanted.column == "pay", reference(wanted.column, number))
+        AuditedColumn(
+            wanted, wanted.column, INTEGER if wanted.column == "pay" else TEXT, reference(wanted.column, number)
+        )
         for wanted in policy.sensitive
     ]
     counted = People(relation, QI, scratch, "who") if people else None

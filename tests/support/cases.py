@@ -161,7 +161,7 @@ def intervals(draw: st.DrawFn) -> Generalized:
 @st.composite
 def masks(draw: st.DrawFn) -> Generalized:
     kept = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3)), reverse=True))
-    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 9999))]))
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 9999)), numbers("DOUBLE")]))
     column = Column(type_, draw(domain(values)), draw(domain(values)))
     return Generalized(column, ref.Mask(kept), {"mask": kept})
 
@@ -180,7 +180,7 @@ def calendars(draw: st.DrawFn) -> Generalized:
 @st.composite
 def listed(draw: st.DrawFn, place: int) -> Generalized:
     """A random tree, as a table of the warehouse or as a file, that may list more than the source has."""
-    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99))]))
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99)), numbers("DOUBLE")]))
     column = Column(type_, draw(domain(values)), draw(domain(values)))
     texts = {ref.text(value) for value in column.values + draw(domain(values))}
     tree: dict[str, tuple[str, ...]] = {text: (text,) for text in sorted(texts)}
@@ -244,7 +244,7 @@ def maybe(draw: st.DrawFn, values: st.SearchStrategy[Any], one_in: int = 4) -> A
 
 @st.composite
 def sensitives(draw: st.DrawFn, name: str) -> tuple[Column, ref.Sensitive]:
-    choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-3, 9)), numbers("DECIMAL")]
+    choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-3, 9)), numbers("DECIMAL"), numbers("DOUBLE")]
     type_, values = draw(st.sampled_from(choices))
     column = Column(type_, draw(domain(values, least=2)), draw(domain(values)))
     wanted = ref.Sensitive(

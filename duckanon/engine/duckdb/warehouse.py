@@ -32,6 +32,7 @@ class DuckDB(Workbench):
     dialect_name = "duckdb"
     keeps_ledger = True
     guards_views = True
+    longest_name: int | None = None
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
@@ -77,6 +78,10 @@ class DuckDB(Workbench):
     @property
     def is_workbench(self) -> bool:
         return True
+
+    @property
+    def may_keep(self) -> bool:
+        return False  # the workbench has them
 
     @property
     def database(self) -> Path | None:

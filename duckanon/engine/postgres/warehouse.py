@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -14,8 +14,8 @@ from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
-from duckanon.engine.postgres.connection import connect, must_be_new_enough
-from duckanon.engine.postgres.rights import Rights, read_rights
+from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
+from duckanon.engine.postgres.rights import Rights, closed, read_rights
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
 from duckanon.errors import BusyError, EngineError
@@ -27,7 +27,10 @@ from duckanon.query.names import quoted
 if TYPE_CHECKING:
     import pyarrow
 
+T = TypeVar("T")
+
 _BETWEEN_TRIES = 0.2  # seconds
+_LONGEST_NAME = 63  # bytes
 # A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
 # no query of it is worth compiling.
 _GENEROUS = """
@@ -43,17 +46,20 @@ class Postgres(FarWarehouse):
     words = PostgresDialect
     dialect_name = "postgres"
     called = "PostgreSQL"
-    longest_name = 63  # bytes
+    longest_name = _LONGEST_NAME
 
-    def __init__(self, address: ServerAddress, connection: Any, workbench: DuckDB) -> None:
+    def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
-        self.connection = connection
-        self._rights: Rights | None = None  # to what the release will take the place of
+        self.connection, self.writable = connection, writable
+        self._rights: Rights | None = None  # to what the release takes the place of
+        self._standing: Relation | None = None  # while it still stands
 
     @classmethod
-    def open(cls, address: ServerAddress, limits: Limits | None = None, wait: float | None = None) -> Postgres:
+    def open(
+        cls, address: ServerAddress, writable: bool, limits: Limits | None = None, wait: float | None = None
+    ) -> Postgres:
         connection = connect(address, wait)
-        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits))
+        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits), writable)
         try:
             ((version, zone),) = warehouse.fetch(
                 "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
@@ -68,46 +74,59 @@ class Postgres(FarWarehouse):
         return warehouse
 
     def _disconnect(self) -> None:
-        from adbc_driver_manager import Error
+        self.connection.close()
 
-        with suppress(Error):  # of a server that has gone
-            self.connection.close()
+    @property
+    def may_keep(self) -> bool:
+        return self.writable  # else the transaction only reads
 
     # -- asking -----------------------------------------------------------------------------------
 
+    def _awaited(self, work: Callable[[], T]) -> T:
+        return self.connection.awaited(work)
+
     def _run(self, text: str) -> None:
-        from duckanon.engine.postgres.client_errors import translated
+        self._awaited(lambda: self.connection.run(text))
 
-        with translated(text), self.connection.cursor() as cursor:
-            cursor.execute(text)
-
-    @contextmanager
-    def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.connection.cursor() as cursor:
-            cursor.execute(text)
-            yield cursor.fetch_record_batch()
+    def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
+        return self.connection.stream(text)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
-        from duckanon.engine.postgres.client_errors import translated
-
         place = {"temporary": True} if temporary else {"db_schema_name": name.db}
-        with translated(name.sql(self.dialect)), self.connection.cursor() as cursor:
-            cursor.adbc_ingest(name.name, rows, mode="create", **place)
+        self.connection.ingest(name.name, rows, **place)
         # Nobody else does it for a temporary table: a join with ten rows would be planned for 1,270.
-        self._run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
+        self.connection.run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        """What only reads says so, and the server holds it to that."""
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if self.writable else " READ ONLY"))
         try:
+            self._must_be_writable()
+            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
             yield
-            self._run("COMMIT")
+            self._commit()
         except BaseException:
             with suppress(EngineError):  # of a server that has gone
                 self._run("ROLLBACK")
             raise
+
+    def _must_be_writable(self) -> None:
+        """Said before anything is counted."""
+        from duckanon.engine.postgres.client_errors import READ_ONLY
+
+        if self.writable and self.fetch("SELECT current_setting('transaction_read_only')") == [("on",)]:
+            raise EngineError(f"{self.location}: {READ_ONLY}")
+
+    def _commit(self) -> None:
+        """An interrupt comes too late here: it must not be told that nothing was written."""
+        from duckanon.engine.postgres.client_errors import LostError
+
+        try:
+            self.connection.uninterrupted(lambda: self.connection.run("COMMIT"))
+        except LostError as error:
+            what = "the connection was lost just when the release was let in, and may stand or not"
+            raise EngineError(f"{what}; `duckanon status` tells, or run again", error.sql) from error.__cause__
 
     @contextmanager
     def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> Iterator[None]:
@@ -168,8 +187,8 @@ class Postgres(FarWarehouse):
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
-        if len(last.encode()) > self.longest_name:
-            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {self.longest_name} bytes")
+        if len(last.encode()) > _LONGEST_NAME:
+            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
     def written_order(self) -> exp.Expr:
@@ -190,11 +209,25 @@ class Postgres(FarWarehouse):
     def make_way(self, standing: Relation) -> None:
         """A table stands until the new one is verified; a view goes at once, with what is kept for it."""
         self._rights = read_rights(standing, self.fetch)
+        self._standing = self._rights.relation
         if standing.kind == "view":
-            self.execute(drop("VIEW", standing.table))
+            self._remove_standing()
+
+    def _remove_standing(self) -> None:
+        """Whoever reads it comes to the end first, and from here on waits for the new one."""
+        if self._standing is None or self._rights is None:
+            return
+        if self._standing.kind == "table":
+            self._run(f"LOCK TABLE {self._standing.spelled} IN ACCESS EXCLUSIVE MODE")
+        self._rights = self._rights.as_they_are_now(self.fetch)
+        self.execute(drop(self._standing.kind.upper(), self._standing.table))
+        self._standing = None
 
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
+            if self._rights is not None:
+                self._rights.must_be_ours()
+            self._remove_standing()
             self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
             self.workbench.note("the release", query, self)
             self.comment(relation, mark)
@@ -205,11 +238,16 @@ class Postgres(FarWarehouse):
         return beside
 
     def let_in(self, published: Relation, relation: Relation) -> None:
-        if self._rights is not None and self._rights.relation.kind != "view":
-            self.execute(drop("TABLE", self._rights.relation.table))
+        self._remove_standing()
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
         for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
+            self._run(statement)
+
+    def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        """What is kept for a view is for nobody else: not even for those to whom all new tables are open."""
+        super().keep(name, query, note)
+        for statement in closed(Relation((name.db, name.name), "table"), self.fetch):
             self._run(statement)
 
     def comment(self, relation: Relation, said: str) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _BETWEEN_TRIES = 0.2  # seconds
 _RETRIES = 6  # of a call that the server does not answer: some half a minute
 _OLDEST = 4
+# A server remembers what plans came to by their numbers, and two processes in one session number theirs alike: what one
+# was told of the catalog, the next would be told again.
+_FORGETFUL = ("spark.connect.session.planCache.enabled", "false")
 # The client logs each error of the server's as it is, with the values in it, on the terminal.
 _TALKATIVE = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
 
@@ -40,6 +43,7 @@ def connect(address: ServerAddress, wait: float | None) -> Any:
             session.release_session_on_close = not address.names_session
             session.client.set_retry_policies([])
             _must_be_new_enough(session.version, address)
+            session.conf.set(*_FORGETFUL)
             break
         except CLIENT_ERRORS as error:
             if time.monotonic() >= end:

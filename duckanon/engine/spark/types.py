@@ -39,8 +39,9 @@ def type_of(word: str) -> Type:
     if listed := _LIST.fullmatch(word):
         return _typed(Family.LIST, word, comparable=_is_plain(listed[1]))
     if record := _RECORD.fullmatch(word):
-        fields = [field.rpartition(":")[2] for field in re.split(r",(?!\d+\))", record[1])]
-        return _typed(Family.RECORD, word, comparable=all(map(_is_plain, fields)))
+        fields = [field.partition(":") for field in re.split(r",(?!\d+\))", record[1])]
+        plain = all(re.fullmatch(r"\w+", name) and _is_plain(inner) for name, _, inner in fields)
+        return _typed(Family.RECORD, word, comparable=plain)
     if _INTERVAL.fullmatch(word):
         return _typed(Family.OTHER, word, plain="string")
     family = Family.TEXT if word.startswith("string collate ") else Family.OTHER

@@ -31,6 +31,7 @@ class Spark(FarWarehouse):
 
     words = SparkDialect
     called = "Spark"
+    dialect_name = "spark"
     temporary_tables = False
     keeps_ledger = False
     guards_views = False
@@ -40,13 +41,15 @@ class Spark(FarWarehouse):
         self.session, self.catalog = session, Catalog(session)
         self._unfinished: list[Relation] = []  # what was made beside, and is in no place yet
         self._last_step = ""  # lets it in
+        self.sorts_steps = False  # whether the order of a step is that of the rows that come of it
 
     @classmethod
     def open(cls, address: ServerAddress, limits: Limits | None = None, wait: float | None = None) -> Spark:
         session = connect(address, wait)
         warehouse = cls(address, session, DuckDB.open(None, writable=True, limits=limits))
         try:
-            ((zone, length),) = warehouse.fetch(r"SELECT CURRENT_TIMEZONE(), LENGTH('\\')")
+            ((zone, length, version),) = warehouse.fetch(r"SELECT CURRENT_TIMEZONE(), LENGTH('\\'), VERSION()")
+            warehouse.sorts_steps = version.startswith(session.version)  # others say which Spark they are like
             if length != 1:
                 setting = "spark.sql.parser.escapedStringLiterals"
                 raise EngineError(f"{address.shown}: {setting} is set, by which texts are read otherwise; unset it")
@@ -118,10 +121,8 @@ class Spark(FarWarehouse):
     def columns(self, relation: exp.Table) -> list[Column]:
         name = relation.sql(self.dialect, identify=True)
         with self._translated(name):
-            return [Column(field.name, type_of(field.dataType.simpleString())) for field in self._fields(name)]
-
-    def _fields(self, relation: str) -> list[Any]:
-        return list(self.session.sql(f"SELECT * FROM {relation}").schema.fields)
+            fields = self.session.sql(f"SELECT * FROM {name}").schema.fields
+            return [Column(field.name, type_of(field.dataType.simpleString())) for field in fields]
 
     def definition(self, relation: Relation) -> str | None:
         return self._view_text(relation) if relation.kind == "view" else None
@@ -164,21 +165,20 @@ class Spark(FarWarehouse):
 
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         self._sweep(relation)
-        build, text = new_build(relation), self.said(query)
+        build, text = new_build(relation), f"SELECT * FROM ({self.said(query)}) AS released"
         self.workbench.note("the release", query, self)
+        with self._translated(text):
+            fields = self.session.sql(text).schema.fields
+        columns = {said_name(field.name): field.dataType.simpleString() for field in fields}
+        declared = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        order = "" if self.sorts_steps else f" ORDER BY {', '.join(columns)}"
         self._unfinished.append(build)
-        name, columns = said_name(*build.parts), ", ".join(self._declared(f"({text})"))
         # Marked from the beginning: so it is known for ours, however this run ends.
-        self._run(f"CREATE TABLE {name} ({columns}) COMMENT {literal(mark)}")
-        self._run(f"INSERT INTO {name} {text}")
+        self._run(f"CREATE TABLE {said_name(*build.parts)} ({declared}) COMMENT {literal(mark)}")
+        self._run(f"INSERT INTO {said_name(*build.parts)} {text}{order}")
         place = said_name(*relation.parts)
         self._last_step = f"CREATE OR REPLACE VIEW {place} COMMENT {literal(mark)} AS {shown_by(build)}"
         return build
-
-    def _declared(self, relation: str) -> list[str]:
-        """The columns of a relation as a statement declares them."""
-        with self._translated(relation):
-            return [f"{said_name(field.name)} {field.dataType.simpleString()}" for field in self._fields(relation)]
 
     def let_in(self, published: Relation, relation: Relation) -> None:
         self._run(self._last_step)
