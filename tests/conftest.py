@@ -15,6 +15,7 @@ from tests.support.far import PostgresDatabase, on_postgres
 from tests.support.folder import Folder
 from tests.support.needs import NEEDS, installed_postgres, look_for, missing, required
 from tests.support.postgres import Server, programs_of_the_wheel, running
+from tests.support.spark import Lake, SparkServer, sail, spark
 
 
 @pytest.fixture
@@ -93,11 +94,32 @@ def old_postgres() -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def sail_server() -> Iterator[SparkServer]:
+    """A Spark Connect server for all tests, which needs nothing but its wheel."""
+    with sail() as server:
+        yield server
+
+
 @pytest.fixture
 def postgres_database(postgres: Server) -> Iterator[PostgresDatabase]:
     """A database of that server, new for every test."""
     with postgres.new_database() as address, on_postgres(address) as database:
         yield database
+
+
+@pytest.fixture
+def lake(sail_server: SparkServer) -> Iterator[Lake]:
+    """A Spark of one's own, with an empty catalog."""
+    with sail_server.lake() as lake:
+        yield lake
+
+
+@pytest.fixture(scope="session")
+def spark_server() -> Iterator[SparkServer]:
+    """Spark itself, for tests that are marked so."""
+    with spark() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)

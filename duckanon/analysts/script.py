@@ -46,7 +46,7 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
             node = given_node(levels, census) if levels else _found(measurer)
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
             header = f"policy {policy.name}, levels {shown}"
-            releasing = _node_statements(measurer, node, source, scratch)
+            releasing = _node_statements(measurer.brought(node), node, source, scratch)
         statements = [executed for executed in counting if executed.note or executed.makes]
         if dialect != OWN:
             statements = [_with_rows(executed, policy, census) for executed in statements]

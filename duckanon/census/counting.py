@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import cast
 
 from sqlglot import exp
 
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
-from duckanon.census.tuples import Tuples, count_tuples
+from duckanon.census.tuples import Tuples, count_tuples, kept_there, sent
 from duckanon.census.values import ValueTable, value_table
-from duckanon.engine import Column, Workbench
+from duckanon.engine import Column, Engine, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import Unmapped
+from duckanon.models.classes import KNOWN
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
 
@@ -27,6 +30,14 @@ _TELLING_SHARE = 0.01
 
 def _unheard(counts: int) -> None:
     pass
+
+
+@dataclass(frozen=True)
+class CensusAfar:
+    """Where the table of a census is that has stayed in the warehouse, with the values of its sensitive columns."""
+
+    warehouse: Warehouse
+    values: tuple[exp.Table, ...]
 
 
 @dataclass(frozen=True)
@@ -49,10 +60,25 @@ class Census:
     left_out: int = 0  # rows of the source that are not in the table: they are suppressed
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
+    afar: CensusAfar | None = None  # where the table is in the warehouse
+    counted: exp.Table | None = None  # the tuples by their values, if a warehouse afar keeps them
 
     @property
     def workbench(self) -> Workbench:
         return self.scratch.workbench
+
+    @property
+    def engine(self) -> Engine:
+        """Where the table is."""
+        return self.afar.warehouse if self.afar else self.workbench
+
+    def known_values(self, index: int) -> exp.Table:
+        """What is known of the values of a sensitive column, where the table is."""
+        return self.afar.values[index] if self.afar else self.sensitive[index].table
+
+    def kept(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        """The rows of a query over the table, kept where it is."""
+        return kept_there(thing, query, note, self.engine, self.scratch)
 
     @property
     def codes(self) -> list[str]:
@@ -112,20 +138,28 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     built, rows = tuples.built, tuples.rows
     people = _people(policy, tuples.every, scratch.workbench)
     sensitive = [
-        value_table(index, asked, column, tuples.every, people is not None, scratch)
-        for index, (asked, column) in enumerate(source.sensitive)
+        value_table(index, asked, c, _with_values(index, tuples, scratch), people is not None, scratch)
+        for index, (asked, c) in enumerate(source.sensitive)
     ]
-    coded = _coded(tuples, sensitive, len(source.keep), people is not None)
-    table = scratch.table("census", coded, "the census: codes of every level")
-    scratch.drop(tuples.every)
-    scratch.drop(tuples.known)
-    ((coded_rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
+    if tuples.warehouse is None:
+        engine, afar = cast(Engine, scratch.workbench), None
+        mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]
+    else:
+        engine = tuples.warehouse
+        afar = CensusAfar(tuples.warehouse, tuple(_sent_values(v, tuples.warehouse, scratch) for v in sensitive))
+        mappings, known = [_sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
+    coded = _coded(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
+    table = kept_there("census", coded, "the census: codes of every level", engine, scratch)
+    if engine.temporary_tables:
+        scratch.drop(tuples.every)
+        scratch.drop(tuples.known)
+    ((coded_rows,),) = engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
-    telling = _telling_columns(source, table, rows, scratch.workbench)
+    telling = _telling_columns(source, table, rows, engine)
     warnings += telling.values()
     warnings += repeated_identifiers(source)
     census = Census(
@@ -140,8 +174,10 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         left_out=rows - built.rows,
         people=people,
         telling=tuple(telling),
+        counted=tuples.counted,
+        afar=afar,
     )
-    linked = linked_by_pseudonym(source, table, census.finest, scratch.workbench)
+    linked = linked_by_pseudonym(source, table, census.finest, engine)
     return replace(census, warnings=(*warnings, *linked))
 
 
@@ -158,7 +194,10 @@ def _limited(policy: Policy, told: Told) -> Told:
     return hear
 
 
-_FEWER = "count it coarser, by the at_least of quasi-identifiers with many values, or raise the limit"
+_FEWER = (
+    "count it coarser, by the at_least of quasi-identifiers with many values, "
+    'or walk the lattice where the rows lie, by search.where = "warehouse"'
+)
 
 
 def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
@@ -169,7 +208,7 @@ def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | No
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench: Workbench) -> dict[str, str]:
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
     """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
     told = {}
     for position, kept in enumerate(source.keep):
@@ -177,15 +216,63 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench
             continue
         value = column(f"k{position}")
         counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
-        ((alone,),) = workbench.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
+        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             share = f"{alone / rows:.0%} of the rows are alone with their value"
             told[kept.name] = f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
     return told
 
 
-def _coded(tuples: Tuples, sensitive: list[ValueTable], kept: int, people: bool) -> exp.Query:
+def brought(policy: Policy, census: Census, node: tuple[int, ...]) -> Census:
+    """The census at a node, on the workbench: of one in the warehouse, what it takes to release that node. The stars of
+    a mask are counted one level below."""
+    if census.afar is None:
+        return census
+    pairs = zip(census.hierarchies, node, strict=True)
+    hierarchies = tuple(
+        replace(h, lowest=min(level, h.height - 1) if h.tells_length else level, cap=level) for h, level in pairs
+    )
+    at_node = replace(census, hierarchies=hierarchies, afar=None)
+    names = [column(name) for name in (*at_node.finest, *census.others)]
+    counts = exp.select(*names, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(census.table)
+    counts = counts.group_by(*(name.copy() for name in names)) if names else counts
+    note, limited = f"the census at node {node}", _limited(policy, _unheard)
+    return replace(at_node, table=census.scratch.collected("brought", counts, note, census.afar.warehouse, limited))
+
+
+def _with_values(index: int, tuples: Tuples, scratch: Scratch) -> exp.Table:
+    """Where the values of a sensitive column can be counted: of tuples in the warehouse, with n rows each."""
+    if tuples.warehouse is None:
+        return tuples.every
+    value = column(f"s{index}")
+    counts = exp.select(value, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples.every).group_by(value.copy())
+    return scratch.collected(f"counted_values_{index}", counts, "sensitive values", tuples.warehouse)
+
+
+def _sent_values(values: ValueTable, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    """All that is known of a sensitive column's values, which are texts there."""
+    query = exp.select(text_of(column("value")).as_("value"), *map(column, KNOWN)).from_(values.table)
+    return sent(f"known_values_{values.index}", query, f"values of {values.column.name}", warehouse, scratch)
+
+
+def _sent_codes(hierarchy: Hierarchy, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    """The codes of all levels, by that of the lowest."""
+    codes: list[exp.Expr] = [column(f"code_{level}") for level in hierarchy.coded]
+    codes = codes or [sql("0").as_("code_0")]
+    query = exp.select(*codes).distinct().from_(hierarchy.mapping)
+    return sent(f"levels_{hierarchy.index}", query, f"levels of {hierarchy.column.name}", warehouse, scratch)
+
+
+def _coded(
+    tuples: Tuples,
+    sensitive: list[ValueTable],
+    tables: tuple[list[exp.Table], list[exp.Table]],
+    kept: int,
+    people: bool,
+) -> exp.Query:
+    """The tuples with codes for every level; `tables` are the mappings and the values of where they are."""
     query = exp.select().from_(exp.alias_(tuples.known, "tuples", table=True))
+    mappings, known_values = tables
     for h in tuples.built.hierarchies:
         if not h.coded:
             continue
@@ -193,17 +280,20 @@ def _coded(tuples: Tuples, sensitive: list[ValueTable], kept: int, people: bool)
         codes = {level: column(f"code_{level}", alias) for level in h.coded}
         # NULL is in no mapping table: code 0 at every level below the top.
         query = query.select(*(sql("COALESCE(:code, 0)", code=code).as_(h.code(at)) for at, code in codes.items()))
-        mapping, key = exp.alias_(h.mapping, alias, table=True), column("value", alias)
+        mapping, key = exp.alias_(mappings[h.index], alias, table=True), column("value", alias)
         if tuples.by_code:
-            known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(h.mapping)
+            known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(mappings[h.index])
             mapping, key = known.subquery(alias), codes[h.lowest]
         on = exp.EQ(this=column(f"q{h.index}", "tuples"), expression=key)
         query = query.join(mapping, on=on, join_type="left")
     for values in sensitive:
         alias = f"values_{values.index}"
         query = query.select(column("code", alias).as_(f"s{values.index}"))
-        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=column("value", alias))
-        query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
+        value: exp.Expr = column("value", alias)
+        if tuples.warehouse is not None:
+            value = (INTEGER if values.wanted.publish == "level" else values.column.type.released).cast(value)
+        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=value)
+        query = query.join(exp.alias_(known_values[values.index], alias, table=True), on=on, join_type="left")
     keeps = [column(f"k{index}", "tuples") for index in range(kept)]
     bounds = [column(f"{name}{index}", "tuples") for index in tuples.spans for name in ("from", "to")]
     person = [column("e", "tuples"), sql("0").as_("p")] if people else []

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from duckanon.census.source import BoundSource, plain
 from duckanon.census.values import released_value
+from duckanon.engine import Engine, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
@@ -18,7 +19,7 @@ from duckanon.hierarchy.domains import TupleDomains
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
-from duckanon.query.expressions import any_of, column, literal, sql, text_of
+from duckanon.query.expressions import any_of, column, create, literal, sql, text_of
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
@@ -36,26 +37,35 @@ class Tuples:
     built: Built
     rows: int  # of the source
     by_code: bool
-    spans: tuple[int, ...] = ()  # columns of numbers with their bounds, from{i} and to{i}, which codes do not tell
+    warehouse: Warehouse | None = None  # where they have stayed; None: they are on the workbench
+    counted: exp.Table | None = None  # the same by their values, kept in a warehouse afar
+    spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
 
 
 def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Tuples:
     """Count the source in one scan, and build the hierarchies of what is counted."""
-    if any(wanted.at_least for wanted, _ in source.quasi_identifiers):
-        return _by_code(policy, source, scratch, told)
-    every = scratch.collected("tuples", tuple_counts(source), _SCANNED, source.warehouse, told)
+    stay = policy.search.where == "warehouse"
+    if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
+        return _by_code(policy, source, scratch, None if stay else told)
+    scan, counted = tuple_counts(source), None
+    if source.warehouse.may_keep:
+        # Counted once: to tell how many there are, to be brought, and to be released from.
+        counted = kept_there("counted", scan, _SCANNED, source.warehouse, scratch)
+        scan = exp.select("*").from_(counted)
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
     domains = TupleDomains(every, scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    return Tuples(every, domains.tuples, built, rows, by_code=False)
-
-
-def tuple_counts(source: BoundSource) -> exp.Select:
-    """The tuples by their values."""
-    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
+    return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
 
 
 _SCANNED = "the source, counted in one scan"
+
+
+def tuple_counts(source: BoundSource) -> exp.Select:
+    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
+    person e where people are counted."""
+    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
 
 
 def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
@@ -98,8 +108,8 @@ def _enough_rows(policy: Policy, counted: exp.Table, scratch: Scratch) -> int:
 class SourceDomains:
     """Of the source itself, one column at a time, before its tuples are counted by codes."""
 
-    def __init__(self, source: BoundSource, scratch: Scratch, there: Scratch) -> None:
-        self._source, self._scratch, self._there = source, scratch, there
+    def __init__(self, source: BoundSource, scratch: Scratch) -> None:
+        self._source, self._scratch = source, scratch
         self._unknown: dict[int, exp.Table] = {}  # of the warehouse: values whose rows are left out
         named = [c.name for _, c in source.quasi_identifiers]
         self.counted = [self._collected(f"counted_{index}", index, name) for index, name in enumerate(named)]
@@ -128,30 +138,52 @@ class SourceDomains:
             values = unknown_values(scheme, self.counted[scheme.index])
             if values is not None:
                 thing, note = f"unknown_{scheme.index}", f"values of {scheme.column.name} that are left out"
-                self._unknown[scheme.index] = self._there.sent(thing, values, note)
+                self._unknown[scheme.index] = sent(thing, values, note, self._source.warehouse, self._scratch)
 
     def show_tops(self, schemes: list[Scheme]) -> None:
         """Their codes are those of the top."""
 
 
-def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Tuples:
+def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told | None) -> Tuples:
     """What is never published finer is not even counted finer: the values of each column come first, then the tuples by
-    the codes of their lowest levels, which go to the warehouse."""
-    there = Scratch(source.warehouse)
-    domains = SourceDomains(source, scratch, there)
+    the codes of their lowest levels, which go to the warehouse. Where nobody is `told`, the tuples stay there."""
+    domains = SourceDomains(source, scratch)
     rows = _enough_rows(policy, domains.counted[0], scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
     numbers = [h.index for h in built.hierarchies if h.lowest and h.column.type.is_number]
     spans = tuple(numbers) if policy.search.is_local else ()
     codes = [
-        there.sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}")
+        sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source.warehouse, scratch)
         for h, values in zip(built.hierarchies, domains.counted, strict=True)
     ]
-    every = scratch.collected("tuples", _scan(source, codes, spans), _SCANNED, source.warehouse, told)
-    there.clear()
+    scan = _scan(source, codes, spans)
     for made in domains.counted:
         scratch.drop(made)
-    return Tuples(every, _known(every, built, scratch), built, rows, by_code=True, spans=spans)
+    if told is None:
+        every = kept_there("tuples", scan, _SCANNED, source.warehouse, scratch)
+        known = _known(every, built, source.warehouse, scratch)
+        return Tuples(every, known, built, rows, by_code=True, warehouse=source.warehouse)
+    if source.warehouse.may_keep:
+        scan = exp.select("*").from_(kept_there("counted", scan, _SCANNED, source.warehouse, scratch))
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
+    for made in codes:
+        scratch.drop(made)
+    return Tuples(every, _known(every, built, scratch.workbench, scratch), built, rows, by_code=True, spans=spans)
+
+
+def sent(thing: str, query: exp.Query, note: str, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    """What a query to the workbench gives, as a table of the warehouse."""
+    name = scratch.adopt("TABLE", thing, warehouse)
+    warehouse.send(name, query, note)
+    return name
+
+
+def kept_there(thing: str, query: exp.Query, note: str, engine: Engine, scratch: Scratch) -> exp.Table:
+    """What a query to an engine gives, kept there; an engine without temporary tables keeps the query."""
+    kind = "TABLE" if engine.temporary_tables else "VIEW"
+    name = scratch.adopt(kind, thing, engine)
+    engine.execute(create(kind, name, query, temporary=True), note)
+    return name
 
 
 def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> exp.Select:
@@ -191,17 +223,18 @@ def _scan(source: BoundSource, codes: list[exp.Table], spans: tuple[int, ...]) -
 _BOUNDS = (("MIN", "from"), ("MAX", "to"))
 
 
-def _known(every: exp.Table, built: Built, scratch: Scratch) -> exp.Table:
+def _known(every: exp.Table, built: Built, engine: Engine, scratch: Scratch) -> exp.Table:
     """The tuples of which every hierarchy knows the value. What the warehouse has found no code for is a value that it
     compares otherwise than the workbench does."""
     codes = [column(f"q{h.index}") for h in built.hierarchies]
     lost = any_of(sql(":code IS NULL", code=code) for code in codes)
     strange = any_of(sql(":code < 0", code=code) for code in codes)
     counted = [sql("COUNT(CASE WHEN :what THEN 1 END)", what=exp.paren(what)) for what in (lost, strange)]
-    ((lost_tuples, strange_tuples),) = scratch.workbench.fetch(exp.select(*counted).from_(every))
+    ((lost_tuples, strange_tuples),) = engine.fetch(exp.select(*counted).from_(every))
     if lost_tuples:
         raise EngineError("values were counted that have no code in the scan: nothing can be trusted")
     if not strange_tuples:
         return every
     query = exp.select("*").from_(every).where(exp.not_(exp.paren(strange)))
-    return scratch.table("known", query, "the source, without the rows that a hierarchy does not know")
+    note = "the source, without the rows that a hierarchy does not know"
+    return kept_there("known", query, note, engine, scratch)

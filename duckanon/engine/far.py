@@ -7,10 +7,10 @@ and its types.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.dialect import Dialect
@@ -22,10 +22,11 @@ from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
-from duckanon.query.expressions import create, drop
 
 if TYPE_CHECKING:
     import pyarrow
+
+T = TypeVar("T")
 
 _ONLY_DUCKDB = "source.file: is read by DuckDB, not by a server; leave source.database out"
 
@@ -39,10 +40,13 @@ class FarWarehouse(Warehouse, ABC):
     persistent = True
     longest_name: int | None = None
     temporary_tables = True
+    keeps_ledger = True
+    guards_views = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench
         self.location = address.shown
+        self.came_down = self.went_up = 0  # bytes of Arrow between the warehouse and the workbench
 
     @property
     def dialect(self) -> type[Dialect]:
@@ -55,6 +59,10 @@ class FarWarehouse(Warehouse, ABC):
     @property
     def is_workbench(self) -> bool:
         return False
+
+    @property
+    def may_keep(self) -> bool:
+        return self.temporary_tables
 
     @property
     def database(self) -> ServerAddress:
@@ -90,6 +98,10 @@ class FarWarehouse(Warehouse, ABC):
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         """Make a table of rows that come from the workbench."""
 
+    def _awaited(self, work: Callable[[], T]) -> T:
+        """Do what waits for the server; an engine whose client hears no Ctrl-C meanwhile does it elsewhere."""
+        return work()
+
     # -- asking -----------------------------------------------------------------------------------
 
     def said(self, statement: exp.Expr | str) -> str:
@@ -99,7 +111,8 @@ class FarWarehouse(Warehouse, ABC):
         try:
             return statement.sql(self.dialect, identify=True, unsupported_level=ErrorLevel.IMMEDIATE)
         except UnsupportedError as error:
-            raise EngineError(f"{self.called} has no words for this policy: {error}") from None
+            what = f"{self.called} has no words for {error}, which this policy needs there"
+            raise EngineError(f"{what}; release a table or a file, or cast the column in source.query") from None
 
     def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
         assert not bound, "what is bound to a statement is a secret, and stays here"
@@ -108,27 +121,29 @@ class FarWarehouse(Warehouse, ABC):
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         self.workbench.note(note, query, self)
-        with self._stream(self.said(query)) as rows:
-            table = rows.read_all()
+        table = self._awaited(lambda: self._all(self.said(query)))
         return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
+
+    def _all(self, text: str) -> pyarrow.Table:
+        with self._stream(text) as rows:
+            return rows.read_all()
 
     def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
         self.workbench.note(note, query, self)
-        if told is None:
-            self._bring(name, query)
-        elif not self.temporary_tables:
+        if told is not None:
             told(self._number(query.subquery("counted")))
-            self._bring(name, query)
-        else:
-            # What is counted once, and kept there, is told and brought without counting it again.
-            self._run(self.said(create("TABLE", name, query, temporary=True)))
-            told(self._number(name))
-            self._bring(name, exp.select("*").from_(name))
-            self._run(self.said(drop("TABLE", name)))
+        text = self.said(query)
+        self._awaited(lambda: self._brought(name, text))
 
-    def _bring(self, name: exp.Table, query: exp.Query) -> None:
-        with self._stream(self.said(query)) as rows:
-            self.workbench.take(name, rows)
+    def _brought(self, name: exp.Table, text: str) -> None:
+        with self._stream(text) as rows:
+            self.workbench.take(name, weighed(rows, self._came))
+
+    def _came(self, size: int) -> None:
+        self.came_down += size
+
+    def _went(self, size: int) -> None:
+        self.went_up += size
 
     def _number(self, rows: exp.Expr) -> int:
         ((number,),) = self.fetch(exp.select("COUNT(*)").from_(rows))
@@ -141,7 +156,8 @@ class FarWarehouse(Warehouse, ABC):
         self._send(name, query, note, temporary=False)
 
     def _send(self, name: exp.Table, query: exp.Query, note: str, temporary: bool) -> None:
-        self._take(name, self.workbench.stream(query, note), temporary)
+        rows = weighed(self.workbench.stream(query, note), self._went)
+        self._awaited(lambda: self._take(name, rows, temporary))
 
     # -- files, which lie where the workbench is --------------------------------------------------
 
@@ -159,6 +175,18 @@ class FarWarehouse(Warehouse, ABC):
 
     def must_have_room_for_our_schema(self) -> None:
         return  # a schema cannot be mistaken for a database there
+
+
+def weighed(rows: pyarrow.RecordBatchReader, told: Callable[[int], None]) -> pyarrow.RecordBatchReader:
+    """The same rows, as they pass by; `told` hears of their bytes."""
+    import pyarrow
+
+    def passing() -> Iterator[pyarrow.RecordBatch]:
+        for batch in rows:
+            told(batch.nbytes)
+            yield batch
+
+    return pyarrow.RecordBatchReader.from_batches(rows.schema, passing())
 
 
 def plain_values(column: pyarrow.ChunkedArray) -> list[Any]:

@@ -12,7 +12,7 @@ from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse
 from duckanon.engine.warehouse import Warehouse
 from duckanon.errors import EngineError
-from duckanon.policy.database import KNOWN, POSTGRES, Database, ServerAddress
+from duckanon.policy.database import KNOWN, POSTGRES, SPARK, Database, ServerAddress
 
 __all__ = ["DuckDB", "Limits", "install_macros", "make_database", "open_warehouse", "warehouse_of"]
 
@@ -23,15 +23,19 @@ def open_warehouse(
     """A database file, an empty database in memory, or a server. `wait`: seconds for another process to leave a file,
     or for a server to be there, where that can be chosen."""
     if isinstance(location, ServerAddress):
-        return _connect(location, limits, wait)
+        return _connect(location, writable, limits, wait)
     return DuckDB.open(location, writable, limits, wait)
 
 
-def _connect(address: ServerAddress, limits: Limits | None, wait: float | None) -> Warehouse:
+def _connect(address: ServerAddress, writable: bool, limits: Limits | None, wait: float | None) -> Warehouse:
     if address.engine == POSTGRES:
         from duckanon.engine.postgres.warehouse import Postgres
 
-        return Postgres.open(address, limits, wait)
+        return Postgres.open(address, writable, limits, wait)
+    if address.engine == SPARK:
+        from duckanon.engine.spark.warehouse import Spark
+
+        return Spark.open(address, limits, wait)
     raise EngineError(f"there is no warehouse for {address.shown}; name {KNOWN}")
 
 

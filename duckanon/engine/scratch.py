@@ -57,7 +57,7 @@ class Scratch:
         """Keep what a query to the workbench gives, wherever this engine is."""
         if isinstance(self.engine, Workbench):
             return self.table(thing, query, note)
-        name = self.adopt("TABLE", thing)
+        name = self.adopt("TABLE" if self.engine.temporary_tables else "VIEW", thing)
         cast(Warehouse, self.engine).send(name, query, note)
         return name
 

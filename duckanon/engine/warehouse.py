@@ -34,6 +34,8 @@ class Warehouse(Protocol):
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
     longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
+    keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
+    guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
@@ -41,6 +43,10 @@ class Warehouse(Protocol):
     @property
     def is_workbench(self) -> bool:
         """Whether the workbench sees its tables: both are one."""
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether counts can be kept here that the workbench is sent, for the length of a run."""
 
     @property
     def database(self) -> Database | None:
@@ -116,11 +122,11 @@ class Warehouse(Protocol):
     def make_way(self, standing: Relation) -> None:
         """Before anything is made for the relation that will take the place of one that is `standing`."""
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
-        """Make the table or view, in its place or beside it. Says what to verify."""
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
+        """Make the table or view, marked, in its place or beside it. Says what to verify."""
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
-        """Mark what was published and verified, and let it take its place. Who could read what was standing there can
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        """Let what was published and verified take its place. Who could read what was standing there can
         read it, where a database has such rights."""
 
     def comment(self, relation: Relation, said: str) -> None:

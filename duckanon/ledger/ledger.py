@@ -74,7 +74,7 @@ class Ledger(Protocol):
 
 def open_ledger(policy: Policy, warehouse: Warehouse) -> Ledger:
     """The policy's ledger, which must be possible before any work is done."""
-    in_warehouse = policy.release.is_relation and warehouse.persistent
+    in_warehouse = policy.release.is_relation and warehouse.persistent and warehouse.keeps_ledger
     if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, warehouse)):
         return WarehouseLedger(policy, warehouse) if in_warehouse and _has_room(warehouse) else NoLedger()
     if _is_warehouse(policy.ledger, warehouse):

@@ -100,6 +100,7 @@ def _go_together(policy: Policy, top: Section) -> None:
     if policy.source.file is not None and not policy.source.csv.header and policy.release.kind == "view":
         what = "a view of a CSV file without a header could not tell its columns once their order changes"
         top.fault("release.kind", what, "release a table or a file, or give the CSV file a header")
+    _can_be_searched_there(policy, top)
     if not policy.search.is_local:
         return
     if policy.unmapped == "top":
@@ -121,6 +122,18 @@ def _go_together(policy: Policy, top: Section) -> None:
         if any(isinstance(model, TableModel) for model in models_of(sensitive)):
             what = f"{policy.search.method} cannot reach {tables}, which sensitive.{sensitive.column} asks for"
             top.fault("search.method", what, "use climb, greedy or optimal")
+
+
+def _can_be_searched_there(policy: Policy, top: Section) -> None:
+    """The lattice is walked in a warehouse; classes are placed, and people are told apart, on the workbench only."""
+    if policy.search.where != "warehouse":
+        return
+    if policy.search.is_local:
+        what = f'"warehouse" does not go with {policy.search.method}, which places classes on the workbench'
+        top.fault("search.where", what, "use greedy, optimal or datafly")
+    if policy.entity is not None:
+        what = '"warehouse" does not go with privacy.entity: people are told apart on the workbench'
+        top.fault("search.where", what, "leave one of them out")
 
 
 def _entity_can(policy: Policy, top: Section) -> None:
@@ -180,9 +193,10 @@ def _search(section: Section) -> Search:
     nodes = section.get("nodes", whole(1))
     beta = section.get("beta", number(least=0), 0)
     most = section.get("census_limit", whole(1), Search.census_limit)
+    where = section.get("where", one_of("workbench", "warehouse"), "workbench")
     section.finish()
     seconds = None if time_limit is None else float(time_limit)
-    return Search(method, loss, weighting, seconds, nodes, float(beta), most)
+    return Search(method, loss, weighting, seconds, nodes, float(beta), most, where)
 
 
 def _name(value: Any) -> str | None:

@@ -143,6 +143,7 @@ class Search:
     nodes: int | None = None  # nodes measured at most, for optimal
     beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
     census_limit: int = 50_000_000  # counts that may come to the workbench
+    where: str = "workbench"  # where the lattice is walked: workbench | warehouse
 
     @property
     def is_local(self) -> bool:

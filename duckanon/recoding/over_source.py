@@ -15,12 +15,12 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym, pseudonymized
 from duckanon.census.source import BoundSource
+from duckanon.census.tuples import tuple_counts
 from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps
 from duckanon.recoding.rows import copy_steps
-from duckanon.recoding.view import read_source
 
 
 @dataclass(frozen=True)
@@ -68,15 +68,20 @@ class _OverSource:
         self.plan, self.census, self.source, self.scratch = plan, census, source, scratch
 
     def query(self) -> exp.Select:
-        keys, raw = list(self.plan.keys), [part.column for part in self.plan.shown if self._is_raw(part)]
-        others = [*(self._name(column) for column in raw), *self.census.others]
-        steps: dict[str, exp.Query] = {"source": read_source(self.source, self.source.table)}
-        steps["coded_rows"] = self._coded(others)
-        rows = "coded_rows"
+        raw = {part.key: self._name(part.column) for part in self.plan.shown if self._is_raw(part)}
+        others = [*raw.values(), *self.census.others]
+        # Counted first: there are fewer tuples than rows to find codes for.
+        counted = self.census.counted
+        tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted)
+        steps: dict[str, exp.Query] = {"source": tuples_of_source}
+        steps["coded_tuples"] = self._coded(others)
+        tuples = "coded_tuples"
         if self.plan.placement is not None:
-            rows, steps["placed_rows"] = "placed_rows", self._placed(self.plan.placement, others)
-        steps["cells"] = _counted(rows, [*keys, *others])
-        steps["sized_cells"] = _sized(keys)
+            tuples, steps["placed_tuples"] = "placed_tuples", self._placed(self.plan.placement, others)
+        # What is shown as it is has one code for each value, which tells nothing more.
+        coded = [key for key in self.plan.keys if key not in raw]
+        steps["cells"] = _counted(tuples, [*coded, *others], [key for key in self.plan.keys if key in raw])
+        steps["sized_cells"] = _sized(list(self.plan.keys))
         steps["released_cells"] = self._guarded()
         steps["labelled_cells"] = self._labelled()
         outputs = [column(f"r{at}").as_(name, quoted=True) for at, name in enumerate(self.source.released)]
@@ -108,13 +113,14 @@ class _OverSource:
                 query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
             if coding.key is not None:
                 query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
-        return query.select(*(column(name, "source") for name in others))
+        return query.select(*(column(name, "source") for name in (*others, "n")))
 
     def _placed(self, placement: exp.Select, others: list[str]) -> exp.Select:
         codes = [coding.key for coding in self.plan.codings if coding.key is not None]
         shown = [column(key, "placement") for key in self.plan.keys]
-        query = exp.select(*shown, *(column(name, "coded_rows") for name in others)).from_(table("coded_rows"))
-        return query.join(self._sent("placement", placement), on=same(codes, "coded_rows", "placement", nulls=False))
+        kept = [column(name, "coded_tuples") for name in (*others, "n")]
+        query = exp.select(*shown, *kept).from_(table("coded_tuples"))
+        return query.join(self._sent("placement", placement), on=same(codes, "coded_tuples", "placement", nulls=False))
 
     def _guarded(self) -> exp.Select:
         """The cells of the classes that are released, and that are as large as they were counted."""
@@ -167,9 +173,11 @@ def _code(raw: exp.Expr, code: exp.Expr, strangers: int | None) -> exp.Expr:
     return sql("CASE WHEN :raw IS NULL THEN 0 ELSE :known END", raw=raw, known=known)
 
 
-def _counted(step: str, names: Iterable[str]) -> exp.Select:
+def _counted(step: str, names: Iterable[str], told: Iterable[str]) -> exp.Select:
+    """The rows by these columns, with others that they tell."""
     columns = [column(name) for name in names]
-    query = exp.select(*columns, sql("COUNT(*)").as_("n")).from_(table(step))
+    of_each = [sql("MIN(:code)", code=column(name)).as_(name) for name in told]
+    query = exp.select(*columns, *of_each, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(table(step))
     return query.group_by(*(part.copy() for part in columns)) if columns else query
 
 

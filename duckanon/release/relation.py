@@ -72,12 +72,12 @@ class RelationTarget:
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.place.kind != "view":
             self.clear_kept()
-        self.published = self.warehouse.publish(self.place, query)
+        self.published = self.warehouse.publish(self.place, query, mark)
         self.sent.clear()
         return self.published
 
     def let_in(self, mark: str) -> None:
-        self.warehouse.let_in(self.published, self.place, mark)
+        self.warehouse.let_in(self.published, self.place)
 
     def _source_must_stand(self) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""

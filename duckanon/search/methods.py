@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from duckanon.search.batch import BatchMeasurer
 from duckanon.search.found import FoundNode, Seen
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
+from duckanon.search.warehouse import node_measurer
 
 _LOOKS = 10_000_000  # cells times nodes that a walk may look at off its path, where the top proves nothing
 
@@ -21,7 +21,7 @@ def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: st
 
     wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
     lattice = Lattice.of(hierarchies, floor)
-    batch = BatchMeasurer(measurer)
+    batch = node_measurer(measurer)
     method = method or wanted.method
     if method == "optimal":
         return find_optimal(lattice, batch, seen)

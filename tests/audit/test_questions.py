@@ -220,6 +220,20 @@ def test_the_macros_say_the_same(duck: Workbench, people: bool, seed: int, size:
     alike({key: found[key] for key in expected}, expected)
 
 
+def test_a_value_that_is_everybodys_is_the_only_one_that_counts(duck: Workbench) -> None:
+    """Both have the flu, one of them HIV beside it: whoever is in the class has the flu, for sure."""
+    rows = [(1, "x", "flu", 0, 1), (1, "x", "HIV", 0, 1), (1, "x", "flu", 0, 2)]
+    for statement in [*statements("t", rows), *statements("source", rows)]:
+        duck.fetch(statement)
+    by_rows, by_people = figures(asked(duck, people=False)), figures(asked(duck, people=True))
+    keys = [("ill", "distinct_l"), ("ill", "homogeneous_rows"), ("value_l", "ill", "HIV"), ("level_l", "ill", None)]
+    assert [by_rows[key] for key in keys] == [2, 0, 2, 2]
+    assert [by_people[key] for key in keys] == [1, 2, 1, 1]
+    assert (by_rows["recursive", "ill", None], by_people["recursive", "ill", None]) == (2, float("inf"))
+    assert by_rows["ill", "entropy_l"] > 1.5
+    assert by_people["ill", "entropy_l"] == 1
+
+
 def test_a_level_that_is_everybodys_is_the_only_one_that_weighs(duck: Workbench) -> None:
     """Of three levels the weights are 0, ½ and 1."""
     rows = [(1, "x", "it's", 0, 1), (1, "x", "flu", 0, 1), (1, "x", "flu", 0, 2)]

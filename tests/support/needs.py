@@ -43,7 +43,7 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "linux": lambda: unless(sys.platform == "linux", "this is not Linux"),
     "many": lambda: unless("PROPERTY_EXAMPLES" in os.environ, "it takes minutes: set PROPERTY_EXAMPLES"),
     "root": lambda: unless(os.name == "posix" and os.getuid() == 0, "only root may do it"),
-    "spark": lambda: unless(shutil.which("spark-sql"), "Spark is not installed"),
+    "spark": lambda: unless(shutil.which("java"), "Java is not installed"),
 }
 
 

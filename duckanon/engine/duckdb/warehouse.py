@@ -31,6 +31,8 @@ class DuckDB(Workbench):
 
     dialect_name = "duckdb"
     longest_name: int | None = None
+    keeps_ledger = True
+    guards_views = True
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
@@ -76,6 +78,10 @@ class DuckDB(Workbench):
     @property
     def is_workbench(self) -> bool:
         return True
+
+    @property
+    def may_keep(self) -> bool:
+        return False  # the workbench has them
 
     @property
     def database(self) -> Path | None:
@@ -195,13 +201,14 @@ class DuckDB(Workbench):
     def make_way(self, standing: Relation) -> None:
         self.execute(drop(standing.kind.upper(), standing.table))
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         """In its place at once: nobody sees it before the transaction ends."""
         self.execute(create(relation.kind.upper(), relation.table, query), "the release")
+        self.comment(relation, mark)
         return relation
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
-        self.comment(published, mark)
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        pass
 
     def comment(self, relation: Relation, said: str) -> None:
         self.run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {text(said)}")

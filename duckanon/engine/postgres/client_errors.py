@@ -9,37 +9,50 @@ import adbc_driver_manager as adbc
 
 from duckanon.errors import EngineError, Message, Value
 
-_CANCELLED = "57014"
-# By SQLSTATE, or the class that it begins with: what went wrong. The server's own words may quote a row.
+LOST = "the connection to the server is lost; what was begun is undone there; run again"
+_GONE = ("08", "57P", "25P03", "25P04")
+# By SQLSTATE, or the class that it begins with: what went wrong and what to do. The server's words may quote a row.
 _FAULTS = {
-    "08": "the connection to the server is lost; what was begun is undone there",
-    "28": "the server does not let this user in; is the password in PGPASSWORD, ~/.pgpass or a service file?",
-    "3D000": "there is no such database on the server",
-    "42501": "the user lacks a privilege",
-    "42P01": "there is no such table or view any more",
-    "42703": "there is no such column any more",
-    "40001": "the table was changed under way; run again",
-    "53100": "the server's disk is full",
-    "53": "the server is out of memory, disk or connections",
-    "57P": "the server ends, or has ended, the connection",
-    "2BP01": "other tables or views depend on what stands there",
-    "55P03": "somebody holds a lock on the table",
-    "40P01": "somebody holds a lock on the table",
-    "25006": "the server, or the user, may only read",
+    **dict.fromkeys(_GONE, LOST),
+    "42501": "the user lacks a privilege, see docs/warehouses.md",
+    "42P01": "there is no such table or view (any more)",
+    "42703": "there is no such column (any more)",
+    "40001": "a table was changed under way; run again",
+    "53100": "the server's disk is full; make room there, and run again",
+    "53200": "the server is out of memory; see its work_mem, and run again",
+    "53400": "a limit of the server is reached, see its temp_file_limit",
+    "57014": "the server was told to end the statement, by its statement_timeout or by somebody; "
+    "ALTER ROLE … SET statement_timeout = 0 lets this user run longer",
+    "2BP01": "other tables or views depend on what stands there; drop them, or release to another name",
+    "55P03": "somebody holds a lock on the table for longer than lock_timeout; run again",
+    "40P01": "somebody else waits for what this run holds, and the other way round; run again",
+    "25006": "the server, or the user, may only read; release to parquet or csv, or run on the primary",
+    "25001": "the table was changed under way; run again",
 }
 # About names, never about values: these are shown as the server says them.
-_HARMLESS = ("42501", "2BP01", "3D000", "42P07", "42P01", "42703", "42601", "42883", "42804", "0A000", "53")
+_HARMLESS = ("42501", "2BP01", "42P07", "42P01", "42703", "42601", "42883", "42804", "42P16", "53400")
+
+# What a server says that is not ready: it starts or stops, or has too many guests.
+_IN_A_MOMENT = ("starting up", "shutting down", "not yet accepting", "too many", "remaining connection slots")
+
+
+class LostError(EngineError):
+    """The connection is no more."""
 
 
 @contextmanager
 def translated(text: str) -> Iterator[None]:
-    """The driver's errors as ours; what it makes of Ctrl-C as an interrupt."""
+    """The driver's errors as ours."""
     try:
         yield
     except adbc.Error as error:
-        if error.sqlstate == _CANCELLED:
-            raise KeyboardInterrupt from None
-        raise EngineError(fault(error), text) from error
+        raise (LostError if _is_gone(error) else EngineError)(fault(error), text) from error
+
+
+def _is_gone(error: adbc.Error) -> bool:
+    """Whether there is no connection any more: then the server told nothing, or that it ends."""
+    state = error.sqlstate or ""
+    return state.startswith(_GONE) or (not state and isinstance(error, adbc.OperationalError))
 
 
 def fault(error: adbc.Error) -> str:
@@ -50,8 +63,8 @@ def fault(error: adbc.Error) -> str:
         return Message.of("the database refused: ", *((words, ": ") if words else ()), Value(told))
     if words is not None:
         return f"the database refused: {words}"
-    if not state and isinstance(error, adbc.OperationalError):
-        return "the server cannot be reached, or the connection is lost"
+    if _is_gone(error):
+        return f"the database refused: {LOST}"
     kind = f" (SQLSTATE {state})" if state else ""
     return f"the database refused{kind}; its message may hold a person's values, so only --debug shows it"
 
@@ -59,8 +72,16 @@ def fault(error: adbc.Error) -> str:
 def opening_fault(error: adbc.Error) -> str:
     """Why there is no connection: of the client's library, which knows no row, the reason as it says it."""
     said = [line.strip() for line in str(error).splitlines() if line.strip()]
-    reason = next((line.split("FATAL:", 1)[1].strip() for line in said if "FATAL:" in line), said[-1] if said else "")
-    return reason.removesuffix(".")
+    reason = next((line.split("FATAL:", 1)[1].strip() for line in said if "FATAL:" in line), said[0] if said else "")
+    remedy = "is the password in PGPASSWORD, ~/.pgpass or a service file?" if "password" in reason else ""
+    if "FATAL:" not in str(error) and ("failed: " in reason or "translate host" in reason):
+        remedy = "is the server there, and the address right? --wait SECONDS waits for it"
+    return "; ".join(filter(None, (reason.rpartition("Failed to connect: ")[2].removesuffix("."), remedy)))
+
+
+def must_be_said(error: adbc.Error) -> bool:
+    """Whether waiting for the server would not help: it is there, and does not let us in."""
+    return "FATAL:" in str(error) and not any(word in str(error) for word in _IN_A_MOMENT)
 
 
 def _primary(error: adbc.Error) -> str:

@@ -1,34 +1,164 @@
-"""How a PostgreSQL server is reached: by the client's own library, which knows where passwords are kept."""
+"""How a PostgreSQL server is reached, by the client's own library, and how what was begun there is called off."""
 
 from __future__ import annotations
 
+import threading
 import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from duckanon.engine.optional import needed
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
 
+if TYPE_CHECKING:
+    import pyarrow
+
+T = TypeVar("T")
+
 _OLDEST = 15
 _BETWEEN_TRIES = 0.2  # seconds
+_LAST_WORDS = 10.0  # seconds in which a server answers that it has called a statement off
 
 
-def connect(address: ServerAddress, wait: float | None) -> Any:
-    """A connection in which every statement is a transaction of its own, until one is begun. A server that is not there
-    (yet) is waited for, so many seconds."""
+class Connection:
+    """One session of the server, in which every statement is a transaction of its own until one is begun."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self._given_up = False  # the server did not even answer that it has called a statement off
+
+    def awaited(self, work: Callable[[], T]) -> T:
+        """Do what waits for the server. The driver hears no signal meanwhile, so it waits in a thread of its own; what
+        interrupts us is first called off there."""
+        if self._given_up:
+            raise EngineError("the connection to the server is lost; what was begun is undone there")
+        waiting = _Waiting(work)
+        try:
+            return waiting.result()
+        except BaseException:
+            self._given_up = not waiting.ended(self._cancel)
+            raise
+
+    def uninterrupted(self, work: Callable[[], T]) -> T:
+        """The same of what must come to its end: an interrupt is forgotten."""
+        waiting = _Waiting(work)
+        while True:
+            with suppress(KeyboardInterrupt):
+                return waiting.result()
+
+    def _cancel(self) -> None:
+        from adbc_driver_manager import Error
+
+        with suppress(Error):
+            self.client.adbc_cancel()
+
+    def run(self, text: str) -> None:
+        from duckanon.engine.postgres.client_errors import translated
+
+        with translated(text), self.client.cursor() as cursor:
+            cursor.execute(text)
+
+    @contextmanager
+    def stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
+        """The rows of a query. What goes wrong on the way is told when the stream ends, and to nobody who reads it:
+        these would quote it."""
+        from duckanon.engine.postgres.client_errors import translated
+
+        with translated(text), self.client.cursor() as cursor:
+            cursor.execute(text)
+            arriving = Arriving(cursor)
+            try:
+                yield arriving.rows
+            finally:
+                arriving.must_be_whole()
+
+    def ingest(self, name: str, rows: pyarrow.RecordBatchReader, **place: Any) -> None:
+        from duckanon.engine.postgres.client_errors import translated
+
+        with translated(name), self.client.cursor() as cursor:
+            cursor.adbc_ingest(name, rows, mode="create", **place)
+
+    def close(self) -> None:
+        from adbc_driver_manager import Error
+
+        if not self._given_up:  # else somebody still waits for it
+            with suppress(Error):  # of a server that has gone
+                self.client.close()
+
+
+class Arriving:
+    """Rows on their way, by the driver's own reader: only that one knows the SQLSTATE of what goes wrong."""
+
+    def __init__(self, cursor: Any) -> None:
+        import pyarrow
+        from adbc_driver_manager._reader import AdbcRecordBatchReader
+
+        handle = cursor.fetch_arrow()  # which would let go of the rows
+        self._reader = AdbcRecordBatchReader._import_from_c(handle.address)
+        self._fault: Exception | None = None
+        self.rows = pyarrow.RecordBatchReader.from_batches(self._reader.schema, self._batches())
+
+    def _batches(self) -> Iterator[pyarrow.RecordBatch]:
+        try:
+            yield from self._reader
+        except Exception as fault:
+            self._fault = fault
+            raise OSError("the rows do not come any more") from None
+
+    def must_be_whole(self) -> None:
+        self._reader.close()
+        if self._fault is not None:
+            raise self._fault from None
+
+
+class _Waiting(Generic[T]):
+    """Work in a thread of its own."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self._done = threading.Event()
+        self._results: list[T] = []
+        self._error: BaseException | None = None
+        threading.Thread(target=self._do, args=(work,), daemon=True).start()
+
+    def _do(self, work: Callable[[], T]) -> None:
+        try:
+            self._results.append(work())
+        except BaseException as error:  # it is raised where it is waited for
+            self._error = error
+        finally:
+            self._done.set()
+
+    def result(self) -> T:
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._results[0]
+
+    def ended(self, cancel: Callable[[], None]) -> bool:
+        """Whether it has ended, or does when it is told to: also one that has not begun to listen yet."""
+        end = time.monotonic() + _LAST_WORDS
+        while not self._done.is_set() and time.monotonic() < end:
+            with suppress(KeyboardInterrupt):
+                cancel()
+                self._done.wait(_BETWEEN_TRIES)
+        return self._done.is_set()
+
+
+def connect(address: ServerAddress, wait: float | None) -> Connection:
+    """A server that is not there (yet) is waited for, so many seconds."""
     adbc, postgresql = needed("postgres", "adbc_driver_manager", "adbc_driver_postgresql.dbapi")
-    from duckanon.engine.postgres.client_errors import opening_fault
+    from duckanon.engine.postgres.client_errors import must_be_said, opening_fault
 
     end = time.monotonic() + (wait or 0)
     while True:
         try:
-            connection = postgresql.connect(_url(address), autocommit=True)
-            break
+            return Connection(_Waiting(lambda: postgresql.connect(_url(address), autocommit=True)).result())
         except adbc.Error as error:
-            if time.monotonic() >= end:
+            if time.monotonic() >= end or must_be_said(error):
                 raise EngineError(f"{address.shown}: cannot be opened: {opening_fault(error)}") from None
             time.sleep(_BETWEEN_TRIES)
-    return connection
 
 
 def must_be_new_enough(version: int, address: ServerAddress) -> None:

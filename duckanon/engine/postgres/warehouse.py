@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -14,7 +14,7 @@ from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
-from duckanon.engine.postgres.connection import connect, must_be_new_enough
+from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
 from duckanon.engine.postgres.rights import Rights, read_rights
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
@@ -27,8 +27,21 @@ from duckanon.query.names import quoted
 if TYPE_CHECKING:
     import pyarrow
 
+T = TypeVar("T")
+
 _BETWEEN_TRIES = 0.2  # seconds
 _LONGEST_NAME = 63  # bytes
+_CATALOG = "pg_catalog"
+_PATH = f"""
+    SELECT {_CATALOG}.current_setting('search_path'), CAST({_CATALOG}.current_schemas(false) AS {_CATALOG}.text[])
+"""
+# A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
+# no query of it is worth compiling.
+_GENEROUS = """
+    SELECT set_config(name, CASE name WHEN 'jit' THEN 'off' ELSE '256MB' END, false) FROM pg_settings
+    WHERE name IN ('work_mem', 'jit') AND source IN ('default', 'configuration file')
+        AND NOT (name = 'work_mem' AND CAST(setting AS bigint) > 262144)
+"""
 
 
 class Postgres(FarWarehouse):
@@ -39,20 +52,26 @@ class Postgres(FarWarehouse):
     called = "PostgreSQL"
     longest_name = _LONGEST_NAME
 
-    def __init__(self, address: ServerAddress, connection: Any, workbench: DuckDB) -> None:
+    def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
-        self.connection = connection
+        self.connection, self.writable = connection, writable
         self._rights: Rights | None = None  # to what the release will take the place of
+        self._path = _CATALOG  # the user's
+        self._schemas: list[str] = []  # those of it that are there
 
     @classmethod
-    def open(cls, address: ServerAddress, limits: Limits | None = None, wait: float | None = None) -> Postgres:
+    def open(
+        cls, address: ServerAddress, writable: bool, limits: Limits | None = None, wait: float | None = None
+    ) -> Postgres:
         connection = connect(address, wait)
-        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits))
+        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits), writable)
         try:
+            warehouse._trust_only_the_catalog()
             ((version, zone),) = warehouse.fetch(
                 "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
             )
             must_be_new_enough(version, address)
+            warehouse.fetch(_GENEROUS)
             with suppress(EngineError):  # a zone that only the server knows
                 warehouse.workbench.run(f"SET TimeZone = {literal(zone)}")
         except BaseException:
@@ -60,45 +79,68 @@ class Postgres(FarWarehouse):
             raise
         return warehouse
 
-    def _disconnect(self) -> None:
-        from adbc_driver_manager import Error
+    def _trust_only_the_catalog(self) -> None:
+        """Functions and operators of ours are PostgreSQL's own: one that somebody has put into a schema of the search
+        path, such as a count of texts, would be called in their place, with the rights of this user."""
+        ((self._path, self._schemas),) = self.fetch(_PATH)
+        self._run(f"SET search_path = {_CATALOG}")
 
-        with suppress(Error):  # of a server that has gone
-            self.connection.close()
+    @contextmanager
+    def _users_path(self) -> Iterator[None]:
+        """Within, names mean what they mean to the user."""
+        self.fetch(f"SELECT set_config('search_path', {literal(self._path)}, false)")
+        try:
+            yield
+        finally:
+            with suppress(EngineError):  # after an error, the end of the transaction does it
+                self._run(f"SET search_path = {_CATALOG}")
+
+    def _disconnect(self) -> None:
+        self.connection.close()
+
+    @property
+    def may_keep(self) -> bool:
+        return self.writable  # else the transaction only reads
 
     # -- asking -----------------------------------------------------------------------------------
 
+    def _awaited(self, work: Callable[[], T]) -> T:
+        return self.connection.awaited(work)
+
     def _run(self, text: str) -> None:
-        from duckanon.engine.postgres.client_errors import translated
+        self._awaited(lambda: self.connection.run(text))
 
-        with translated(text), self.connection.cursor() as cursor:
-            cursor.execute(text)
-
-    @contextmanager
-    def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.connection.cursor() as cursor:
-            cursor.execute(text)
-            yield cursor.fetch_record_batch()
+    def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
+        return self.connection.stream(text)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
-        from duckanon.engine.postgres.client_errors import translated
-
         place = {"temporary": True} if temporary else {"db_schema_name": name.db}
-        with translated(name.sql(self.dialect)), self.connection.cursor() as cursor:
-            cursor.adbc_ingest(name.name, rows, mode="create", **place)
+        self.connection.ingest(name.name, rows, **place)
+        # Nobody else does it for a temporary table: a join with ten rows would be planned for 1,270.
+        self.connection.run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        """What only reads says so, and the server holds it to that."""
+        self._run(f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if self.writable else 'READ ONLY'}")
         try:
+            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
             yield
-            self._run("COMMIT")
+            self._commit()
         except BaseException:
             with suppress(EngineError):  # of a server that has gone
                 self._run("ROLLBACK")
             raise
+
+    def _commit(self) -> None:
+        """An interrupt comes too late here: it must not be told that nothing was written."""
+        from duckanon.engine.postgres.client_errors import LostError
+
+        try:
+            self.connection.uninterrupted(lambda: self.connection.run("COMMIT"))
+        except LostError as error:
+            what = "the connection was lost just when the release was let in, and may stand or not"
+            raise EngineError(f"{what}; `duckanon status` tells, or run again", error.sql) from error.__cause__
 
     @contextmanager
     def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> Iterator[None]:
@@ -123,10 +165,12 @@ class Postgres(FarWarehouse):
     # -- the catalog ------------------------------------------------------------------------------
 
     def find(self, spelled: str) -> Relation | None:
-        for name in filter(None, (sql_name(spelled), quoted(spelled))):
-            found = self.fetch(RELATIONS.format(condition=f"c.oid = to_regclass({literal(name)})"))
-            if found:
-                return relation_of(found[0])
+        for parts in filter(None, (sql_name(spelled), (spelled,))):
+            for schema in ("pg_temp", *self._schemas) if len(parts) == 1 else (parts[0],):
+                name = quoted(schema, parts[-1])
+                found = self.fetch(RELATIONS.format(condition=f"c.oid = to_regclass({literal(name)})"))
+                if found:
+                    return relation_of(found[0])
         return None
 
     def nearest(self, spelled: str) -> str:
@@ -135,10 +179,9 @@ class Postgres(FarWarehouse):
         return nearest(spelled, [(parts[0], parts[-1]) for parts in known], self._schema())
 
     def _schema(self) -> str:
-        ((schema,),) = self.fetch("SELECT CAST(current_schema() AS text)")
-        if schema is None:
+        if not self._schemas:
             raise EngineError(f"{self.location}: no schema of the search path is there; name one: schema.table")
-        return str(schema)
+        return self._schemas[0]
 
     def columns(self, relation: exp.Table) -> list[Column]:
         return [column_of(row) for row in self.fetch(columns_query(relation))]
@@ -154,8 +197,7 @@ class Postgres(FarWarehouse):
         return [relation_of(row) for row in found]
 
     def target(self, spelled: str) -> Relation:
-        name = sql_name(spelled) or quoted(spelled)
-        *schemas, last = (part.name for part in exp.to_table(name, dialect="postgres").parts)
+        *schemas, last = sql_name(spelled) or (spelled,)
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
@@ -173,7 +215,7 @@ class Postgres(FarWarehouse):
 
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
-        with explained("source.query"):
+        with explained("source.query"), self._users_path():
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
 
     # -- the release ------------------------------------------------------------------------------
@@ -184,21 +226,22 @@ class Postgres(FarWarehouse):
         if standing.kind == "view":
             self.execute(drop("VIEW", standing.table))
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
             self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
             self.workbench.note("the release", query, self)
+            self.comment(relation, mark)
             return relation
         beside = Relation((relation.parts[0], f"duckanon_{time.time_ns():x}"), "table")
         self.execute(exp.Create(this=beside.table, kind="TABLE", expression=query), "the release")
+        self.comment(beside, mark)
         return beside
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
+    def let_in(self, published: Relation, relation: Relation) -> None:
         if self._rights is not None and self._rights.relation.kind != "view":
             self.execute(drop("TABLE", self._rights.relation.table))
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
-        self.comment(relation, mark)
         for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
             self._run(statement)
 

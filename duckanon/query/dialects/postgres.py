@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
-from duckanon.query.dialects.unsaid import Words, unsaid
+from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.nodes import (
     Composed,
     EachBelow,
@@ -29,12 +29,6 @@ _FLOAT_TEXT = sqlglot.parse_one(
         ELSE REPLACE(REPLACE(CAST(:number AS TEXT), 'NaN', 'nan'), 'Infinity', 'inf') END""",
     dialect="postgres",
 )
-
-
-def _inside(generator: Any, node: exp.Expr) -> str:
-    """What a node is made around, and nothing else."""
-    text: str = generator.sql(node, "this")
-    return text
 
 
 def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
@@ -78,7 +72,7 @@ class PostgresWords(PostgresGenerator):
         FloatText: lambda self, node: self.sql(exp.replace_placeholders(_FLOAT_TEXT, number=node.this)),
         EachBelow: _series,
         exp.NullSafeEQ: _same,
-        exp.Try: _inside,  # what it takes away, statistics, nobody is told there
+        exp.Try: inside,  # what it takes away, statistics, nobody is told there
     }
 
 
