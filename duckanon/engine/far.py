@@ -111,7 +111,8 @@ class FarWarehouse(Warehouse, ABC):
         try:
             return statement.sql(self.dialect, identify=True, unsupported_level=ErrorLevel.IMMEDIATE)
         except UnsupportedError as error:
-            raise EngineError(f"{self.called} has no words for this policy: {error}") from None
+            what = f"{self.called} has no words for {error}, which this policy needs there"
+            raise EngineError(f"{what}; release a table or a file, or cast the column in source.query") from None
 
     def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
         assert not bound, "what is bound to a statement is a secret, and stays here"

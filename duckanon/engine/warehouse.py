@@ -33,9 +33,9 @@ class Warehouse(Protocol):
     dialect_name: str  # how the command line calls that
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
     keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
-    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property

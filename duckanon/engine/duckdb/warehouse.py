@@ -30,9 +30,9 @@ class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
 
     dialect_name = "duckdb"
+    longest_name: int | None = None
     keeps_ledger = True
     guards_views = True
-    longest_name: int | None = None
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
