@@ -22,6 +22,7 @@ from duckanon.engine.warehouse import Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
+from duckanon.query.expressions import sql
 
 if TYPE_CHECKING:
     import pyarrow
@@ -152,6 +153,9 @@ class FarWarehouse(Warehouse, ABC):
 
     def must_have_room_for_our_schema(self) -> None:
         return  # a schema cannot be mistaken for a database there
+
+    def make_our_schema(self) -> None:
+        self.execute(sql("CREATE SCHEMA IF NOT EXISTS duckanon"))
 
 
 def plain_values(column: pyarrow.ChunkedArray) -> list[Any]:
