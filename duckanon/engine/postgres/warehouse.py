@@ -214,6 +214,19 @@ class Postgres(FarWarehouse):
             raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
+    def make_our_schema(self) -> None:
+        """Not by IF NOT EXISTS, which takes the privilege to create one even where it is there."""
+        if self.fetch("SELECT 1 FROM pg_namespace WHERE nspname = 'duckanon'"):
+            return
+        ((may, user),) = self.fetch(
+            "SELECT has_database_privilege(current_database(), 'CREATE'), CAST(current_user AS text)"
+        )
+        if not may:
+            what = "there is no schema duckanon, and the user may not create it; somebody who may"
+            remedy = f"CREATE SCHEMA duckanon; GRANT USAGE, CREATE ON SCHEMA duckanon TO {quoted(user)}"
+            raise EngineError(f"{self.location}: {what}: {remedy}")
+        super().make_our_schema()
+
     def written_order(self) -> exp.Expr:
         return sql("ctid")
 
@@ -222,10 +235,21 @@ class Postgres(FarWarehouse):
     def define_query(self, name: exp.Table, query: str, temporary: bool) -> None:
         from duckanon.engine.duckdb.client_errors import explained
 
+        if temporary:
+            self._must_take_temporary_views()
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
         with explained("source.query"), self._users_path():
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+
+    def _must_take_temporary_views(self) -> None:
+        may = "has_database_privilege(current_database(), 'TEMPORARY')"
+        ((allowed, read_only),) = self.fetch(f"SELECT {may}, current_setting('transaction_read_only')")
+        if not allowed or read_only == "on":
+            why = (
+                "the server, or the user, may only read" if allowed else "permission denied to create temporary tables"
+            )
+            raise EngineError(f"source.query: {why}; make it a view, and name that in source.table")
 
     # -- the release ------------------------------------------------------------------------------
 
