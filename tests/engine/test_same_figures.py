@@ -19,7 +19,7 @@ from tests.support.folder import Folder, opened
 from tests.support.hostile import HOSTILE
 from tests.support.paths import ROOT
 from tests.support.postgres import Server
-from tests.support.same_release import OF_THE_RUN, must_be_alike, released_alike
+from tests.support.same_release import OF_THE_RUN, counted, emptied, must_be_alike, released_alike
 from tests.support.variants import KEY, KINDS, Variant, variants
 
 FIXTURES = ROOT / "fixtures"
