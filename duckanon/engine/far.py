@@ -22,7 +22,7 @@ from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
-from duckanon.query.expressions import create, drop
+from duckanon.query.expressions import create, drop, sql
 
 if TYPE_CHECKING:
     import pyarrow
@@ -112,7 +112,8 @@ class FarWarehouse(Warehouse, ABC):
         try:
             return statement.sql(self.dialect, identify=True, unsupported_level=ErrorLevel.IMMEDIATE)
         except UnsupportedError as error:
-            raise EngineError(f"{self.called} has no words for this policy: {error}") from None
+            what = f"{self.called} has no words for {error}, which this policy needs there"
+            raise EngineError(f"{what}; release a table or a file, or cast the column in source.query") from None
 
     def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
         assert not bound, "what is bound to a statement is a secret, and stays here"
@@ -183,6 +184,9 @@ class FarWarehouse(Warehouse, ABC):
 
     def must_have_room_for_our_schema(self) -> None:
         return  # a schema cannot be mistaken for a database there
+
+    def make_our_schema(self) -> None:
+        self.execute(sql("CREATE SCHEMA IF NOT EXISTS duckanon"))
 
 
 def weighed(rows: pyarrow.RecordBatchReader, told: Callable[[int], None]) -> pyarrow.RecordBatchReader:

@@ -33,9 +33,9 @@ class Warehouse(Protocol):
     dialect_name: str  # how the command line calls that
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
     keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
-    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
@@ -100,6 +100,9 @@ class Warehouse(Protocol):
 
     def must_have_room_for_our_schema(self) -> None:
         """Raises where no name of a schema duckanon could be resolved."""
+
+    def make_our_schema(self) -> None:
+        """The schema duckanon, if it is not there yet."""
 
     def written_order(self) -> exp.Expr:
         """What sorts the rows of a table of ours as they were written."""

@@ -30,9 +30,9 @@ class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
 
     dialect_name = "duckdb"
+    longest_name: int | None = None
     keeps_ledger = True
     guards_views = True
-    longest_name: int | None = None
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
@@ -165,6 +165,10 @@ class DuckDB(Workbench):
         if here.lower() == "duckanon":
             what = "is a database called duckanon, in which a schema of that name would be ambiguous"
             raise EngineError(f"{self.location}: {what}; rename the file")
+
+    def make_our_schema(self) -> None:
+        self.must_have_room_for_our_schema()
+        self.execute(sql("CREATE SCHEMA IF NOT EXISTS duckanon"))
 
     def written_order(self) -> exp.Expr:
         return sql("rowid")

@@ -31,6 +31,10 @@ T = TypeVar("T")
 
 _BETWEEN_TRIES = 0.2  # seconds
 _LONGEST_NAME = 63  # bytes
+_CATALOG = "pg_catalog"
+_PATH = f"""
+    SELECT {_CATALOG}.current_setting('search_path'), CAST({_CATALOG}.current_schemas(false) AS {_CATALOG}.text[])
+"""
 # A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
 # no query of it is worth compiling.
 _GENEROUS = """
@@ -53,6 +57,8 @@ class Postgres(FarWarehouse):
         self.connection, self.writable = connection, writable
         self._rights: Rights | None = None  # to what the release takes the place of
         self._standing: Relation | None = None  # while it still stands
+        self._path = _CATALOG  # the user's
+        self._schemas: list[str] = []  # those of it that are there
 
     @classmethod
     def open(
@@ -61,6 +67,7 @@ class Postgres(FarWarehouse):
         connection = connect(address, wait)
         warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits), writable)
         try:
+            warehouse._trust_only_the_catalog()
             ((version, zone),) = warehouse.fetch(
                 "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
             )
@@ -72,6 +79,22 @@ class Postgres(FarWarehouse):
             warehouse.close()
             raise
         return warehouse
+
+    def _trust_only_the_catalog(self) -> None:
+        """Functions and operators of ours are PostgreSQL's own: one that somebody has put into a schema of the search
+        path, such as a count of texts, would be called in their place, with the rights of this user."""
+        ((self._path, self._schemas),) = self.fetch(_PATH)
+        self._run(f"SET search_path = {_CATALOG}")
+
+    @contextmanager
+    def _users_path(self) -> Iterator[None]:
+        """Within, names mean what they mean to the user."""
+        self.fetch(f"SELECT set_config('search_path', {literal(self._path)}, false)")
+        try:
+            yield
+        finally:
+            with suppress(EngineError):  # after an error, the end of the transaction does it
+                self._run(f"SET search_path = {_CATALOG}")
 
     def _disconnect(self) -> None:
         self.connection.close()
@@ -151,10 +174,12 @@ class Postgres(FarWarehouse):
     # -- the catalog ------------------------------------------------------------------------------
 
     def find(self, spelled: str) -> Relation | None:
-        for name in filter(None, (sql_name(spelled), quoted(spelled))):
-            found = self.fetch(RELATIONS.format(condition=f"c.oid = to_regclass({literal(name)})"))
-            if found:
-                return relation_of(found[0])
+        for parts in filter(None, (sql_name(spelled), (spelled,))):
+            for schema in ("pg_temp", *self._schemas) if len(parts) == 1 else (parts[0],):
+                name = quoted(schema, parts[-1])
+                found = self.fetch(RELATIONS.format(condition=f"c.oid = to_regclass({literal(name)})"))
+                if found:
+                    return relation_of(found[0])
         return None
 
     def nearest(self, spelled: str) -> str:
@@ -163,10 +188,9 @@ class Postgres(FarWarehouse):
         return nearest(spelled, [(parts[0], parts[-1]) for parts in known], self._schema())
 
     def _schema(self) -> str:
-        ((schema,),) = self.fetch("SELECT CAST(current_schema() AS text)")
-        if schema is None:
+        if not self._schemas:
             raise EngineError(f"{self.location}: no schema of the search path is there; name one: schema.table")
-        return str(schema)
+        return self._schemas[0]
 
     def columns(self, relation: exp.Table) -> list[Column]:
         return [column_of(row) for row in self.fetch(columns_query(relation))]
@@ -182,14 +206,26 @@ class Postgres(FarWarehouse):
         return [relation_of(row) for row in found]
 
     def target(self, spelled: str) -> Relation:
-        name = sql_name(spelled) or quoted(spelled)
-        *schemas, last = (part.name for part in exp.to_table(name, dialect="postgres").parts)
+        *schemas, last = sql_name(spelled) or (spelled,)
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
         if len(last.encode()) > _LONGEST_NAME:
             raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
+
+    def make_our_schema(self) -> None:
+        """Not by IF NOT EXISTS, which takes the privilege to create one even where it is there."""
+        if self.fetch("SELECT 1 FROM pg_namespace WHERE nspname = 'duckanon'"):
+            return
+        ((may, user),) = self.fetch(
+            "SELECT has_database_privilege(current_database(), 'CREATE'), CAST(current_user AS text)"
+        )
+        if not may:
+            what = "there is no schema duckanon, and the user may not create it; somebody who may"
+            remedy = f"CREATE SCHEMA duckanon; GRANT USAGE, CREATE ON SCHEMA duckanon TO {quoted(user)}"
+            raise EngineError(f"{self.location}: {what}: {remedy}")
+        super().make_our_schema()
 
     def written_order(self) -> exp.Expr:
         return sql("ctid")
@@ -199,10 +235,21 @@ class Postgres(FarWarehouse):
     def define_query(self, name: exp.Table, query: str, temporary: bool) -> None:
         from duckanon.engine.duckdb.client_errors import explained
 
+        if temporary:
+            self._must_take_temporary_views()
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
-        with explained("source.query"):
+        with explained("source.query"), self._users_path():
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+
+    def _must_take_temporary_views(self) -> None:
+        may = "has_database_privilege(current_database(), 'TEMPORARY')"
+        ((allowed, read_only),) = self.fetch(f"SELECT {may}, current_setting('transaction_read_only')")
+        if not allowed or read_only == "on":
+            why = (
+                "the server, or the user, may only read" if allowed else "permission denied to create temporary tables"
+            )
+            raise EngineError(f"source.query: {why}; make it a view, and name that in source.table")
 
     # -- the release ------------------------------------------------------------------------------
 

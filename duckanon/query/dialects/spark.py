@@ -15,6 +15,7 @@ from duckanon.query.nodes import (
     EachBelow,
     FiniteDay,
     FiniteNumber,
+    FloatText,
     KeyedHash,
     RowHash,
     TextDigest,
@@ -54,6 +55,7 @@ class SparkWords(SparkGenerator):
         EachBelow: _exploded,
         RowHash: _hashed,
         FiniteNumber: _finite,
+        FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),  # but for exponents, the same
         FiniteDay: lambda self, node: self.sql(sql(":day IS NOT NULL", day=node.this)),  # there are no others
         exp.Try: inside,  # what it takes away, statistics, nobody is told there
         exp.Create: lambda self, node: self.made(node),
