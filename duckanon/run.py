@@ -120,6 +120,7 @@ class Run:
     def execute(self, source: BoundSource) -> Result:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed
         with timed("source", f"reading {policy.name}"):
+            source.must_be_as_bound(policy)
             self.record.take_fingerprints(source)
         if self.options.if_changed and (unchanged := self.record.unchanged(self.standing)):
             return unchanged

@@ -3,8 +3,6 @@
 -- none, and a first run that fails does not begin a ledger. No row of a person and no quasi-identifier is ever written here.
 -- NULL: the run ended before that was known, or an earlier version wrote the row.
 
-CREATE SCHEMA IF NOT EXISTS duckanon;
-
 CREATE TABLE IF NOT EXISTS duckanon.releases (
     id VARCHAR NOT NULL,
     finished_at TIMESTAMP NOT NULL,

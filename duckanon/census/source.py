@@ -42,6 +42,17 @@ class BoundSource:
     def table(self) -> exp.Table:
         return self.relation.table
 
+    def must_be_as_bound(self, policy: Policy) -> None:
+        """It was bound before the transaction began, and somebody else may have changed its columns since."""
+        if self.warehouse.is_workbench:
+            return  # whose files are ours
+        now = {c.name: c.type for c in self.warehouse.columns(self.table)}
+        bound = [c for _, c in (*self.quasi_identifiers, *self.sensitive)]
+        bound += [c for c in self.keep if not isinstance(c, Pseudonym)]
+        changed = [c.name for c in bound if now and now.get(c.name, c.type) != c.type]
+        if changed:
+            raise SourceError([Fault(name, "was changed under way", "run again") for name in changed], policy.file)
+
 
 def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: bytes | None = None) -> BoundSource:
     """Find the source and check that every column has a role and every role a column. `key`: of the pseudonyms, where

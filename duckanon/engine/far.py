@@ -22,6 +22,7 @@ from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
+from duckanon.query.expressions import sql
 
 if TYPE_CHECKING:
     import pyarrow
@@ -175,6 +176,9 @@ class FarWarehouse(Warehouse, ABC):
 
     def must_have_room_for_our_schema(self) -> None:
         return  # a schema cannot be mistaken for a database there
+
+    def make_our_schema(self) -> None:
+        self.execute(sql("CREATE SCHEMA IF NOT EXISTS duckanon"))
 
 
 def weighed(rows: pyarrow.RecordBatchReader, told: Callable[[int], None]) -> pyarrow.RecordBatchReader:

@@ -28,6 +28,9 @@ def open_warehouse(
 
 
 def _connect(address: ServerAddress, writable: bool, limits: Limits | None, wait: float | None) -> Warehouse:
+    if not address.is_well_formed:
+        what = "cannot be read without doubt; in a password write @ / ? % as %40 %2F %3F %25, or leave it to PGPASSWORD"
+        raise EngineError(f"the address of the database, {address.shown}, {what}")
     if address.engine == POSTGRES:
         from duckanon.engine.postgres.warehouse import Postgres
 

@@ -97,6 +97,9 @@ class Warehouse(Protocol):
     def must_have_room_for_our_schema(self) -> None:
         """Raises where no name of a schema duckanon could be resolved."""
 
+    def make_our_schema(self) -> None:
+        """The schema duckanon, if it is not there yet."""
+
     def written_order(self) -> exp.Expr:
         """What sorts the rows of a table of ours as they were written."""
 

@@ -117,6 +117,8 @@ class LedgerTables:
             scripts = ["ledger.sql"]
         elif self._found["releases"].columns != COLUMNS:
             scripts = ["ledger_upgrade.sql", "ledger.sql"]
+        if scripts:
+            self.warehouse.make_our_schema()
         for statement in (statement for name in scripts for statement in _script(name)):
             self.warehouse.execute(statement)
         self._found = self._find_all() if scripts else self._found

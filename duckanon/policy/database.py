@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 POSTGRES, SPARK = "postgresql", "sc"
 _SCHEMES = {"postgresql": POSTGRES, "postgres": POSTGRES, "sc": SPARK}
 # What tells one database of a server from another; all else of an address is how it is reached, and by whom.
 _TELLING = ("host", "hostaddr", "port", "dbname", "service")
 _SECRET = ("password", "sslpassword", "token", "oauth_client_secret")
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\[\]:]*)(:[0-9]*)?")
+_OPTION = re.compile(r"[A-Za-z_]+=[^=]*(=[^=]*)*")
+_BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 KNOWN = "a path, postgresql://host/database or sc://host:port"
 
 
@@ -37,10 +41,25 @@ class ServerAddress:
         return parse_qsl(self.url.partition("?")[2], keep_blank_values=True)
 
     @property
+    def is_well_formed(self) -> bool:
+        """Whether it cannot be mistaken which part is a password. One with an @, /, ? or % in it is written with %40,
+        %2F, %3F or %25 for them: else its rest would pass for a host, a port or an option, which are shown."""
+        if self.engine != POSTGRES:
+            return self.engine is not None
+        where, _, options = self.url.partition("://")[2].partition("?")
+        host, _, database = where.partition("/")
+        ports = all(_HOST.fullmatch(part) for part in host.rpartition("@")[2].split(","))
+        named = all(_OPTION.fullmatch(part) for part in options.split("&") if part)
+        whole = not _BAD_PERCENT.search(self.url)
+        return ports and named and whole and host.count("@") < 2 and "@" not in database
+
+    @property
     def shown(self) -> str:
+        if not self.is_well_formed:
+            return f"{self.engine or self._scheme}://…"
         where = self.url.split("://", 1)[1].partition("?")[0].partition(";")[0]
         host, slash, database = where.partition("/")
-        text = f"{self.engine or self._scheme}://{host.rpartition('@')[2]}{slash if database else ''}{database}"
+        text = f"{self.engine}://{host.rpartition('@')[2]}{slash if database else ''}{database}"
         telling = [(key, value) for key, value in self._options if key in _TELLING]
         return text + (f"?{urlencode(telling, safe='/')}" if telling else "")
 
@@ -51,11 +70,8 @@ class ServerAddress:
 
     @property
     def has_secret(self) -> bool:
-        try:
-            password = urlsplit(self.url).password
-        except ValueError:
-            password = None
-        return bool(password) or any(value for key, value in self._options if key.lower() in _SECRET)
+        user = self.url.partition("://")[2].partition("?")[0].rpartition("@")[0]
+        return ":" in user.rstrip(":") or any(value for key, value in self._options if key.lower() in _SECRET)
 
     def __str__(self) -> str:
         return self.shown

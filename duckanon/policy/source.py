@@ -44,7 +44,7 @@ def _database(section: Section, folder: Path) -> Database | None:
     database = database_of(given, folder) if given else None
     if isinstance(database, ServerAddress) and database.engine is None:
         section.fault("database", f"there is no warehouse for {database.shown}", f"name {KNOWN}")
-    elif isinstance(database, ServerAddress) and database.has_secret:
+    elif isinstance(database, ServerAddress) and (database.has_secret or not database.is_well_formed):
         where = "PGPASSWORD, ~/.pgpass or a service" if database.engine == "postgresql" else "the environment, or --db"
         section.fault("database", "has a secret in it, and a policy is no place for one", f"keep it in {where}")
     return database

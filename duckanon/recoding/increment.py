@@ -22,9 +22,9 @@ from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.rows import Cells, Labels, label_steps, repeated_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.search import Step
+from duckanon.search.afar import node_measurer
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
-from duckanon.search.warehouse import node_measurer
 
 
 def must_be_addable(policy: Policy, replace: bool) -> None:

@@ -150,7 +150,8 @@ class _OverSource:
         beside = [*(values.column.name for values in self.census.sensitive), *(kept.name for kept in self.census.keep)]
         order = [*(column(key, "released_cells") for key in self.plan.keys), *(named[name].copy() for name in beside)]
         outputs = [named[name].as_(f"r{at}") for at, name in enumerate(self.source.released)]
-        return query.select(*outputs, column("n", "released_cells")).order_by(*order)
+        labelled = query.select(*outputs, column("n", "released_cells"))
+        return labelled.order_by(*order) if order else labelled
 
     def _joined(self, query: exp.Select, thing: str, labels: exp.Select, code: exp.Expr) -> tuple[exp.Select, exp.Expr]:
         on = exp.EQ(this=code, expression=column("code", thing))

@@ -13,11 +13,11 @@ from duckanon.engine.scratch import Scratch
 from duckanon.recoding.rows import Labels
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
+from duckanon.search.afar import node_measurer
 from duckanon.search.batch import NodeCounts
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.monotone import top_is_best
-from duckanon.search.warehouse import node_measurer
 
 
 class View(Protocol):

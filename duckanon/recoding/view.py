@@ -137,18 +137,20 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
 
 
 def finest_labels(census: Census, keep: Keeper) -> exp.Select:
-    """Every row of the step `source` with its columns as they are counted: the value or, where the policy allows none
-    so fine, its label (q0 …)."""
+    """Every row of the step `source` with its columns as they were counted: the value or, where the policy allows none
+    so fine, the label that it had then (q0 …). Rows with a value that was not there are left out."""
     query = exp.select(*(column(name, "source") for name in shown_as_they_are(census))).from_(table("source"))
-    for hierarchy in census.hierarchies:
-        value = column(f"q{hierarchy.index}", "source")
-        if hierarchy.lowest:
-            query, label = _labelled(query, hierarchy, hierarchy.lowest, value, keep)
-            # What has no label, whatever the reason, is not known; it is not NULL.
-            labelled = sql(":value IS NULL OR :label IS NOT NULL", value=value, label=label)
-            query = query.select(label.as_(f"q{hierarchy.index}")).where(exp.paren(labelled))
-        else:
+    for h in census.hierarchies:
+        value, alias = column(f"q{h.index}", "source"), f"labels_{h.index}"
+        if not h.lowest:
             query = query.select(value)
+            continue
+        label = literal(h.top) if not h.coded else column(h.label(h.lowest))
+        kept = keep(alias, exp.select(column("value"), label.as_("label")).from_(h.mapping))
+        on, known = exp.EQ(this=value, expression=column("value", alias)), column("value", alias)
+        query = query.join(read_kept(kept, ("value", "label")).subquery(alias), on=on, join_type="left")
+        query = query.where(exp.paren(sql(":value IS NULL OR :known IS NOT NULL", value=value, known=known)))
+        query = query.select(column("label", alias).as_(f"q{h.index}"))
     return query
 
 

@@ -11,7 +11,7 @@ from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingTable, Policy
-from duckanon.query.expressions import drop, sql, table
+from duckanon.query.expressions import drop, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
@@ -111,8 +111,7 @@ class RelationTarget:
 
     def kept_name(self, thing: str) -> exp.Table:
         """The name of an object kept for this view, free to be made."""
-        self.warehouse.must_have_room_for_our_schema()
-        self.warehouse.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+        self.warehouse.make_our_schema()
         name = self._kept_prefix + thing
         if self.warehouse.find(quoted(SCHEMA, name)) is not None:
             raise ReleaseError(f"{SCHEMA}.{name} exists and was not made by this policy; rename the policy")

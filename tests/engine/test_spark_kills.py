@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from duckanon.engine.spark.connection import wait_no_more
 from tests.support.folder import Folder
 from tests.support.people import PEOPLE, UNCOMPARED
-from tests.support.spark import Lake, SparkServer
+from tests.support.spark import Lake, SparkServer, sail
 
 POLICY = PEOPLE.replace('database = "warehouse.duckdb"\n', "") + UNCOMPARED
 # The process kills itself before or after the first statement that begins so, or while it is under way.
@@ -94,3 +95,32 @@ def test_killed_in_spark_itself(spark_server: SparkServer, folder: Folder) -> No
     with spark_server.lake() as lake:
         lake.sql("DROP VIEW IF EXISTS people_anonymous")
         is_killed_and_mended(lake, folder, [("INSERT INTO", "while"), ("INSERT INTO", "after"), (STEPS[-1], "after")])
+
+
+GONE = """
+import os, signal, sys
+from duckanon.cli.words import main
+from duckanon.engine.spark.connection import wait_no_more
+from duckanon.engine.spark.warehouse import Spark
+server, *arguments = sys.argv[1:]
+run = Spark._run
+def gone(self, text):
+    if text.startswith("INSERT INTO"):
+        os.kill(int(server), signal.SIGKILL)
+        wait_no_more(self.session)
+    run(self, text)
+Spark._run = gone
+sys.exit(main(arguments))
+"""
+
+
+def test_a_server_that_goes_under_way(folder: Folder) -> None:
+    policy, script = folder.policy(POLICY), folder.path / "gone.py"
+    script.write_text(GONE, encoding="utf-8")
+    with sail() as server, server.lake() as lake:
+        load(lake, 0)
+        command = [sys.executable, str(script), str(server.process), "run", str(policy), "--db", lake.address]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        wait_no_more(lake.session)
+    assert ended.returncode == 2
+    assert ended.stderr == "duckanon: the server cannot be reached, or the connection is lost\n"

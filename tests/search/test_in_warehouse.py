@@ -53,14 +53,13 @@ def test_it_finds_what_the_workbench_finds(case: Case, how: tuple[str, str]) -> 
 
 @pytest.mark.parametrize("fate", ["suppress", "top"])
 def test_so_it_does_with_values_that_no_hierarchy_knows(fate: str) -> None:
-    text = PEOPLE.replace("k = 3", f'k = 3\nunmapped = "{fate}"').replace(
-        "[quasi_identifiers.sex]", '[quasi_identifiers.sex]\nhierarchy = { table = "sexes", columns = ["sex", "any"] }'
-    )
+    listed = '[quasi_identifiers.sex]\nhierarchy = { table = "sexes", columns = ["sex", "whole"] }'
+    text = PEOPLE.replace("k = 3", f'k = 3\nunmapped = "{fate}"').replace("[quasi_identifiers.sex]", listed)
     text = text.replace('database = "warehouse.duckdb"\n', "")
     found = []
     for where in ("workbench", "warehouse"):
         with duckdb.connect() as db:
-            db.execute("CREATE TABLE sexes AS FROM (VALUES ('F', 'all'), ('M', 'all')) t(sex, any)")
+            db.execute("CREATE TABLE sexes AS FROM (VALUES ('F', 'all'), ('M', 'all')) t(sex, whole)")
             db.execute(
                 "CREATE TABLE people AS SELECT 'n' || i AS name, i % 40 AS age, '02' || (100 + i % 30) AS zip, "
                 "['F', 'M', 'X', NULL][1 + i // 5 % 4] AS sex, ['flu', 'cold', 'HIV'][1 + i % 3] AS disease "
@@ -91,7 +90,7 @@ def test_views_increments_and_scripts_too(people: Folder, duckanon: Command) -> 
 
 def test_a_census_that_is_too_large_can_be_walked_there(people: Folder, duckanon: Command) -> None:
     """The counts of the node that is found are all that come."""
-    limited = PEOPLE + "[search]\ncensus_limit = 100\n"
+    limited = PEOPLE + "[search]\ncensus_limit = 160\n"
     told = duckanon("run", people.policy(limited))
     assert told.code == 2
     assert 'search.where = "warehouse"' in told.err

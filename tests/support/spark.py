@@ -66,6 +66,7 @@ class SparkServer:
     """A server on a port of this machine."""
 
     port: int
+    process: int
 
     @contextmanager
     def lake(self) -> Iterator[Lake]:
@@ -115,7 +116,7 @@ def _running(command: list[str], **environment: str) -> Iterator[SparkServer]:
         )  # fmt: skip
         try:
             _must_listen(port, process, Path(folder) / "log")
-            yield SparkServer(port)
+            yield SparkServer(port, process.pid)
         finally:
             process.terminate()
             process.wait(30)

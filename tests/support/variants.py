@@ -26,6 +26,7 @@ class Variant:
     unmapped: str
     entity: bool
     pseudonyms: bool
+    where: str = "workbench"
 
     @property
     def to(self) -> str:
@@ -34,7 +35,7 @@ class Variant:
     def toml(self) -> str:
         document = self.case.document(self.kind)
         document["release"]["to"] = self.to
-        document["search"]["method"] = self.method
+        document["search"] |= {"method": self.method, "where": self.where}
         document["privacy"]["unmapped"] = self.unmapped
         if self.entity:
             document["privacy"]["entity"] = "name"
@@ -60,7 +61,8 @@ def variants(draw: st.DrawFn) -> Variant:
     people = tuple(f"p{number}" for number in range(len(case.rows) // 2 + 1))
     if entity:
         case = with_people(draw, case, people)
-    return Variant(case, kind, method, unmapped, entity, pseudonyms)
+    there = method not in LOCAL and not entity and chance(draw, 3)
+    return Variant(case, kind, method, unmapped, entity, pseudonyms, "warehouse" if there else "workbench")
 
 
 def suited(case: Case, method: str) -> Case:

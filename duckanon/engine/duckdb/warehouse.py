@@ -166,6 +166,10 @@ class DuckDB(Workbench):
             what = "is a database called duckanon, in which a schema of that name would be ambiguous"
             raise EngineError(f"{self.location}: {what}; rename the file")
 
+    def make_our_schema(self) -> None:
+        self.must_have_room_for_our_schema()
+        self.execute(sql("CREATE SCHEMA IF NOT EXISTS duckanon"))
+
     def written_order(self) -> exp.Expr:
         return sql("rowid")
 

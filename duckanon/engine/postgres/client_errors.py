@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ import adbc_driver_manager as adbc
 from duckanon.errors import EngineError, Message, Value
 
 LOST = "the connection to the server is lost; what was begun is undone there; run again"
+READ_ONLY = "the server, or the user, may only read; release to parquet or csv, or run on the primary"
 _GONE = ("08", "57P", "25P03", "25P04")
 # By SQLSTATE, or the class that it begins with: what went wrong and what to do. The server's words may quote a row.
 _FAULTS = {
@@ -17,6 +19,7 @@ _FAULTS = {
     "42501": "the user lacks a privilege, see docs/warehouses.md",
     "42P01": "there is no such table or view (any more)",
     "42703": "there is no such column (any more)",
+    "42P07": "somebody has made one of that name under way; choose another name, or replace it with --replace",
     "40001": "a table was changed under way; run again",
     "53100": "the server's disk is full; make room there, and run again",
     "53200": "the server is out of memory; see its work_mem, and run again",
@@ -26,7 +29,7 @@ _FAULTS = {
     "2BP01": "other tables or views depend on what stands there; drop them, or release to another name",
     "55P03": "somebody holds a lock on the table for longer than lock_timeout; run again",
     "40P01": "somebody else waits for what this run holds, and the other way round; run again",
-    "25006": "the server, or the user, may only read; release to parquet or csv, or run on the primary",
+    "25006": READ_ONLY,
     "25001": "the table was changed under way; run again",
 }
 # About names, never about values: these are shown as the server says them.
@@ -65,6 +68,9 @@ def fault(error: adbc.Error) -> str:
         return f"the database refused: {words}"
     if _is_gone(error):
         return f"the database refused: {LOST}"
+    if not state and (unmade := re.search(r"Failed to create table: \w+:\s+(.*)", str(error))):
+        what = "what a release is made of cannot be sent; docs/warehouses.md says what that takes: "
+        return Message.of(f"the database refused: {what}", Value(unmade[1]))  # no row has been sent yet
     kind = f" (SQLSTATE {state})" if state else ""
     return f"the database refused{kind}; its message may hold a person's values, so only --debug shows it"
 

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 _OLDEST = 15
 _BETWEEN_TRIES = 0.2  # seconds
+_BETWEEN_LOOKS = 0.1  # seconds in which an interrupt is heard
 _LAST_WORDS = 10.0  # seconds in which a server answers that it has called a statement off
 
 
@@ -131,7 +132,9 @@ class _Waiting(Generic[T]):
             self._done.set()
 
     def result(self) -> T:
-        self._done.wait()
+        # In slices: where another library has a handler of its own for signals, one long wait would not hear them.
+        while not self._done.wait(_BETWEEN_LOOKS):
+            pass
         if self._error is not None:
             raise self._error
         return self._results[0]

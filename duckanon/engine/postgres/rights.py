@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from duckanon.engine.postgres.catalog import literal
@@ -14,16 +14,21 @@ from duckanon.query.names import quoted
 Fetch = Callable[[str], list[tuple[Any, ...]]]
 
 _OWNER = """
-    SELECT CAST(pg_get_userbyid(c.relowner) AS text), c.relrowsecurity, CAST(current_user AS text)
+    SELECT CAST(c.oid AS bigint), CAST(pg_get_userbyid(c.relowner) AS text), CAST(current_user AS text),
+        c.relrowsecurity, obj_description(c.oid, 'pg_class')
     FROM pg_class AS c WHERE c.oid = to_regclass({relation})
 """
+# The transaction sees the catalog as it was when it began; these functions see it as it is.
+_NOW = "SELECT CAST(CAST(to_regclass({relation}) AS oid) AS bigint)"
+_STILL = "SELECT has_table_privilege({role}, {relation}, {privilege})"
+_STILL_OF_A_COLUMN = "SELECT has_column_privilege({role}, {relation}, {column}, {privilege})"
 _GRANTS = """
-    SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+    SELECT CASE WHEN a.grantee <> 0 THEN CAST(pg_get_userbyid(a.grantee) AS text) END,
         a.privilege_type, a.is_grantable, CAST(NULL AS text)
     FROM pg_class AS c, aclexplode(c.relacl) AS a
     WHERE c.oid = to_regclass({relation}) AND a.grantee <> c.relowner
     UNION ALL
-    SELECT CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END,
+    SELECT CASE WHEN a.grantee <> 0 THEN CAST(pg_get_userbyid(a.grantee) AS text) END,
         a.privilege_type, a.is_grantable, CAST(t.attname AS text)
     FROM pg_class AS c JOIN pg_attribute AS t ON t.attrelid = c.oid, aclexplode(t.attacl) AS a
     WHERE c.oid = to_regclass({relation}) AND a.grantee <> c.relowner AND NOT t.attisdropped
@@ -36,25 +41,59 @@ _COMMENTS = """
 
 
 @dataclass(frozen=True)
+class Grant:
+    """What somebody may do with a relation, or with one of its columns."""
+
+    grantee: str | None  # None: everybody
+    privilege: str
+    passed_on: bool
+    column: str | None
+
+    @property
+    def to(self) -> str:
+        return "PUBLIC" if self.grantee is None else quoted(self.grantee)
+
+    def on(self, relation: Relation) -> str:
+        of, option = f" ({quoted(self.column)})" if self.column else "", " WITH GRANT OPTION" if self.passed_on else ""
+        return f"GRANT {self.privilege}{of} ON TABLE {relation.spelled} TO {self.to}{option}"
+
+    def still_holds(self, relation: Relation, fetch: Fetch) -> bool:
+        option = " WITH GRANT OPTION" if self.passed_on else ""
+        parts = {"role": self.grantee or "public", "relation": relation.spelled, "column": self.column or ""}
+        parts = {name: literal(part) for name, part in parts.items()} | {"privilege": literal(self.privilege + option)}
+        return bool(fetch((_STILL_OF_A_COLUMN if self.column else _STILL).format(**parts))[0][0])
+
+
+@dataclass(frozen=True)
 class Rights:
     """Owner, grants and the comments on columns, of a relation that a release takes the place of."""
 
     relation: Relation
+    oid: int
     owner: str
     user: str
-    grants: tuple[tuple[str, str, bool, str | None], ...]  # to whom, what, with the right to pass it on; of a column
+    grants: tuple[Grant, ...]
     comments: tuple[tuple[str, str], ...]
+
+    def as_they_are_now(self, fetch: Fetch) -> Rights:
+        """Without what was revoked since the transaction began. What somebody else has put there is not replaced."""
+        if fetch(_NOW.format(relation=literal(self.relation.spelled))) != [(self.oid,)]:
+            raise ReleaseError(f"release.to: {self.relation.spelled} was replaced by somebody under way; run again")
+        return replace(self, grants=tuple(grant for grant in self.grants if grant.still_holds(self.relation, fetch)))
+
+    def must_be_ours(self) -> None:
+        """A view reads its source with the rights of its owner, so it cannot be given away."""
+        if self.owner != self.user:
+            what = f"belongs to {quoted(self.owner)}, with whose rights a view would read the source"
+            raise ReleaseError(f"release.to: {self.relation.spelled} {what}; run as that role, or release a table")
 
     def passed_on(self, relation: Relation, fetch: Fetch) -> Iterator[str]:
         """The statements that give a new relation these rights, and no others."""
         columns = {row[0] for row in fetch(_names(relation))}
-        for grantee in {grant[0] for grant in fetch(_GRANTS.format(relation=literal(relation.spelled)))}:
-            yield f"REVOKE ALL ON TABLE {relation.spelled} FROM {grantee}"
-        for grantee, privilege, grantable, column in self.grants:
-            of = f" ({quoted(column)})" if column else ""
-            if column is None or column in columns:
-                option = " WITH GRANT OPTION" if grantable else ""
-                yield f"GRANT {privilege}{of} ON TABLE {relation.spelled} TO {grantee}{option}"
+        yield from closed(relation, fetch)
+        for grant in self.grants:
+            if grant.column is None or grant.column in columns:
+                yield grant.on(relation)
         for column, said in self.comments:
             if column in columns:
                 yield f"COMMENT ON COLUMN {relation.spelled}.{quoted(column)} IS {literal(said)}"
@@ -64,14 +103,26 @@ class Rights:
 
 def read_rights(relation: Relation, fetch: Fetch) -> Rights:
     named = literal(relation.spelled)
-    ((owner, secured, user),) = fetch(_OWNER.format(relation=named))
+    found = fetch(_OWNER.format(relation=named))
+    if not found or found[0][-1] != relation.comment:
+        raise ReleaseError(f"release.to: {relation.spelled} was replaced by somebody under way; run again")
+    ((oid, owner, user, secured, _),) = found
     if secured:
         what = "has row-level security, which a new table would not have"
         raise ReleaseError(f"release.to: {relation.spelled} {what}; release to another name, and grant on that")
-    grants = tuple((who, what, bool(on), column) for who, what, on, column in fetch(_GRANTS.format(relation=named)))
-    return Rights(
-        relation, owner, user, grants, tuple((name, said) for name, said in fetch(_COMMENTS.format(relation=named)))
-    )
+    comments = tuple((name, said) for name, said in fetch(_COMMENTS.format(relation=named)))
+    return Rights(relation, oid, owner, user, _grants(relation, fetch), comments)
+
+
+def closed(relation: Relation, fetch: Fetch) -> Iterator[str]:
+    """The statements that take a new relation from all to whom new ones are open by default."""
+    for to in sorted({grant.to for grant in _grants(relation, fetch)}):
+        yield f"REVOKE ALL ON TABLE {relation.spelled} FROM {to}"
+
+
+def _grants(relation: Relation, fetch: Fetch) -> tuple[Grant, ...]:
+    found = fetch(_GRANTS.format(relation=literal(relation.spelled)))
+    return tuple(Grant(who, what, bool(on), column) for who, what, on, column in found)
 
 
 def _names(relation: Relation) -> str:

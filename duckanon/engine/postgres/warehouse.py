@@ -15,7 +15,7 @@ from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
-from duckanon.engine.postgres.rights import Rights, read_rights
+from duckanon.engine.postgres.rights import Rights, closed, read_rights
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
 from duckanon.errors import BusyError, EngineError
@@ -55,7 +55,8 @@ class Postgres(FarWarehouse):
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
         self.connection, self.writable = connection, writable
-        self._rights: Rights | None = None  # to what the release will take the place of
+        self._rights: Rights | None = None  # to what the release takes the place of
+        self._standing: Relation | None = None  # while it still stands
         self._path = _CATALOG  # the user's
         self._schemas: list[str] = []  # those of it that are there
 
@@ -122,8 +123,9 @@ class Postgres(FarWarehouse):
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """What only reads says so, and the server holds it to that."""
-        self._run(f"BEGIN ISOLATION LEVEL REPEATABLE READ {'READ WRITE' if self.writable else 'READ ONLY'}")
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if self.writable else " READ ONLY"))
         try:
+            self._must_be_writable()
             self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
             yield
             self._commit()
@@ -131,6 +133,13 @@ class Postgres(FarWarehouse):
             with suppress(EngineError):  # of a server that has gone
                 self._run("ROLLBACK")
             raise
+
+    def _must_be_writable(self) -> None:
+        """Said before anything is counted."""
+        from duckanon.engine.postgres.client_errors import READ_ONLY
+
+        if self.writable and self.fetch("SELECT current_setting('transaction_read_only')") == [("on",)]:
+            raise EngineError(f"{self.location}: {READ_ONLY}")
 
     def _commit(self) -> None:
         """An interrupt comes too late here: it must not be told that nothing was written."""
@@ -205,6 +214,19 @@ class Postgres(FarWarehouse):
             raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
+    def make_our_schema(self) -> None:
+        """Not by IF NOT EXISTS, which takes the privilege to create one even where it is there."""
+        if self.fetch("SELECT 1 FROM pg_namespace WHERE nspname = 'duckanon'"):
+            return
+        ((may, user),) = self.fetch(
+            "SELECT has_database_privilege(current_database(), 'CREATE'), CAST(current_user AS text)"
+        )
+        if not may:
+            what = "there is no schema duckanon, and the user may not create it; somebody who may"
+            remedy = f"CREATE SCHEMA duckanon; GRANT USAGE, CREATE ON SCHEMA duckanon TO {quoted(user)}"
+            raise EngineError(f"{self.location}: {what}: {remedy}")
+        super().make_our_schema()
+
     def written_order(self) -> exp.Expr:
         return sql("ctid")
 
@@ -213,21 +235,46 @@ class Postgres(FarWarehouse):
     def define_query(self, name: exp.Table, query: str, temporary: bool) -> None:
         from duckanon.engine.duckdb.client_errors import explained
 
+        if temporary:
+            self._must_take_temporary_views()
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
         with explained("source.query"), self._users_path():
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+
+    def _must_take_temporary_views(self) -> None:
+        may = "has_database_privilege(current_database(), 'TEMPORARY')"
+        ((allowed, read_only),) = self.fetch(f"SELECT {may}, current_setting('transaction_read_only')")
+        if not allowed or read_only == "on":
+            why = (
+                "the server, or the user, may only read" if allowed else "permission denied to create temporary tables"
+            )
+            raise EngineError(f"source.query: {why}; make it a view, and name that in source.table")
 
     # -- the release ------------------------------------------------------------------------------
 
     def make_way(self, standing: Relation) -> None:
         """A table stands until the new one is verified; a view goes at once, with what is kept for it."""
         self._rights = read_rights(standing, self.fetch)
+        self._standing = self._rights.relation
         if standing.kind == "view":
-            self.execute(drop("VIEW", standing.table))
+            self._remove_standing()
+
+    def _remove_standing(self) -> None:
+        """Whoever reads it comes to the end first, and from here on waits for the new one."""
+        if self._standing is None or self._rights is None:
+            return
+        if self._standing.kind == "table":
+            self._run(f"LOCK TABLE {self._standing.spelled} IN ACCESS EXCLUSIVE MODE")
+        self._rights = self._rights.as_they_are_now(self.fetch)
+        self.execute(drop(self._standing.kind.upper(), self._standing.table))
+        self._standing = None
 
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
+            if self._rights is not None:
+                self._rights.must_be_ours()
+            self._remove_standing()
             self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
             self.workbench.note("the release", query, self)
             self.comment(relation, mark)
@@ -238,11 +285,16 @@ class Postgres(FarWarehouse):
         return beside
 
     def let_in(self, published: Relation, relation: Relation) -> None:
-        if self._rights is not None and self._rights.relation.kind != "view":
-            self.execute(drop("TABLE", self._rights.relation.table))
+        self._remove_standing()
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
         for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
+            self._run(statement)
+
+    def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        """What is kept for a view is for nobody else: not even for those to whom all new tables are open."""
+        super().keep(name, query, note)
+        for statement in closed(Relation((name.db, name.name), "table"), self.fetch):
             self._run(statement)
 
     def comment(self, relation: Relation, said: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import grpc
@@ -36,11 +36,13 @@ _REFUSED = {
 
 
 @contextmanager
-def translated(text: str) -> Iterator[None]:
-    """The client's errors as ours."""
+def translated(text: str, lost: Callable[[], None]) -> Iterator[None]:
+    """The client's errors as ours; `lost` is called if the server has gone."""
     try:
         yield
     except CLIENT_ERRORS as error:
+        if _unreached(error) is not None:
+            lost()
         raise EngineError(fault(error), text) from error
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import pyarrow
 
 _BETWEEN_TRIES = 0.2  # seconds
-_RETRIES = 6  # of a call that the server does not answer: some half a minute
+# Of a call that the server does not answer, milliseconds between them: some twenty seconds.
+_RETRIES = {"max_retries": 8, "max_backoff": 4000}
 _OLDEST = 4
 # A server remembers what plans came to by their numbers, and two processes in one session number theirs alike: what one
 # was told of the catalog, the next would be told again.
@@ -41,7 +42,7 @@ def connect(address: ServerAddress, wait: float | None) -> Any:
         try:
             session = sessions.SparkSession.builder.remote(address.url).create()
             session.release_session_on_close = not address.names_session
-            session.client.set_retry_policies([])
+            wait_no_more(session)
             _must_be_new_enough(session.version, address)
             session.conf.set(*_FORGETFUL)
             break
@@ -49,8 +50,13 @@ def connect(address: ServerAddress, wait: float | None) -> Any:
             if time.monotonic() >= end:
                 raise EngineError(f"{address.shown}: cannot be opened: {opening_fault(error)}") from None
             time.sleep(_BETWEEN_TRIES)
-    session.client.set_retry_policies([retries.DefaultPolicy(max_retries=_RETRIES)])
+    session.client.set_retry_policies([retries.DefaultPolicy(**_RETRIES)])
     return session
+
+
+def wait_no_more(session: Any) -> None:
+    """Try each call once: of a server that is not there, or has gone."""
+    session.client.set_retry_policies([])
 
 
 def _must_be_new_enough(version: str, address: ServerAddress) -> None:

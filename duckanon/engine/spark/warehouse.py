@@ -15,7 +15,7 @@ from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import Relation
 from duckanon.engine.spark.builds import builds_like, is_build, is_marked, new_build, shown_by, shows_build
 from duckanon.engine.spark.catalog import Catalog, literal, said_name, spelled_parts
-from duckanon.engine.spark.connection import batches, connect, quiet
+from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
 from duckanon.engine.spark.types import type_of
 from duckanon.engine.types import Column
 from duckanon.errors import EngineError, ReleaseError
@@ -82,7 +82,7 @@ class Spark(FarWarehouse):
     def _translated(self, text: str) -> AbstractContextManager[None]:
         from duckanon.engine.spark.client_errors import translated
 
-        return translated(text)
+        return translated(text, lambda: wait_no_more(self.session))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.census.tuples import sent
 from duckanon.hierarchy import Hierarchy
 from duckanon.models.classes import judged_classes
 from duckanon.query.expressions import column, double, literal, sql
@@ -99,9 +98,7 @@ class WarehouseMeasurer(NodeMeasurer):
         costs nothing."""
         if self._prices is None:
             parts = [_prices(h, level) for h in self.census.hierarchies for level in costly_levels(h)]
-            assert self.census.afar is not None
-            note, warehouse = "the cost of every generalized value", self.census.afar.warehouse
-            self._prices = sent("prices", _united(parts), note, warehouse, self.census.scratch)
+            self._prices = self.census.sent("prices_afar", _united(parts), "the cost of every generalized value")
         return self._prices
 
 
