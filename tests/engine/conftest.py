@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,13 @@ class Place:
                 rows = cursor.fetchall()
         return rows
 
+    def plan(self, query: str) -> str:
+        """What EXPLAIN says: no rows, to the driver, that could be copied."""
+        with self.connect() as connection, connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+            cursor.execute(f"EXPLAIN {query}")
+            return "\n".join(row[0] for row in cursor.fetchall())
+
     def of(self, user: str) -> Place:
         return Place(self.folder, self.database, user)
 
@@ -79,13 +87,19 @@ def server() -> Iterator[Place]:
         server.cleanup()
 
 
-@pytest.fixture
-def place(server: Place) -> Iterator[Place]:
+@contextmanager
+def fresh(server: Place) -> Iterator[Place]:
     """An empty database."""
     name = f"d{next(_NUMBERS)}"
     server.sql(f"CREATE DATABASE {name}")
     yield Place(server.folder, name)
     server.sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def place(server: Place) -> Iterator[Place]:
+    with fresh(server) as place:
+        yield place
 
 
 @pytest.fixture

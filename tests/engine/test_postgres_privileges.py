@@ -37,7 +37,8 @@ def closed(place: Place) -> Iterator[Place]:
     place.sql(
         PEOPLE.replace("CREATE TABLE people", "CREATE TABLE public.people"),
         "CREATE SCHEMA clinic", "ALTER TABLE people SET SCHEMA clinic", "CREATE SCHEMA shared", "DROP SCHEMA public",
-        "CREATE SCHEMA duckanon", "CREATE ROLE anonymizer LOGIN", f"REVOKE ALL ON DATABASE {place.database} FROM PUBLIC",
+        "CREATE SCHEMA duckanon", "CREATE ROLE anonymizer LOGIN",
+        f"REVOKE ALL ON DATABASE {place.database} FROM PUBLIC",
     )  # fmt: skip
     yield place
     place.sql("DROP OWNED BY anonymizer CASCADE", "DROP ROLE anonymizer")

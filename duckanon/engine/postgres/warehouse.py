@@ -15,7 +15,7 @@ from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
-from duckanon.engine.postgres.rights import Rights, closed, read_rights
+from duckanon.engine.postgres.rights import Rights, closed, must_show_all_the_same, read_rights
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
 from duckanon.errors import BusyError, EngineError
@@ -202,6 +202,8 @@ class Postgres(FarWarehouse):
         inner = query.rstrip().rstrip(";")
         with explained("source.query"):
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+        if not temporary:
+            self._close(name)
 
     def _must_take_temporary_views(self) -> None:
         may = "has_database_privilege(current_database(), 'TEMPORARY')"
@@ -236,12 +238,21 @@ class Postgres(FarWarehouse):
             if self._rights is not None:
                 self._rights.must_be_ours()
             self._remove_standing()
-            self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
-            self.workbench.note("the release", query, self)
+            self._publish_view(relation, query)
             return relation
         beside = Relation((relation.parts[0], f"duckanon_{time.time_ns():x}"), "table")
         self.execute(exp.Create(this=beside.table, kind="TABLE", expression=query), "the release")
         return beside
+
+    def _publish_view(self, relation: Relation, query: exp.Query) -> None:
+        try:
+            said = self.said(query)
+        except EngineError as error:
+            remedy = "release a table, or cast the column in source.query"
+            raise EngineError(f"release.kind: a view cannot say its labels there: {error.message}; {remedy}") from None
+        self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {said}")
+        self.workbench.note("the release", query, self)
+        must_show_all_the_same(relation, self.fetch)
 
     def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
         self._remove_standing()
@@ -254,6 +265,9 @@ class Postgres(FarWarehouse):
     def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
         """What is kept for a view is for nobody else: not even for those to whom all new tables are open."""
         super().keep(name, query, note)
+        self._close(name)
+
+    def _close(self, name: exp.Table) -> None:
         for statement in closed(Relation((name.db, name.name), "table"), self.fetch):
             self._run(statement)
 
