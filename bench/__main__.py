@@ -17,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from bench import exports, growth, macros, memory, peers, search, whole
+from bench import exports, growth, macros, memory, peers, scale, search, warehouses, whole
 from bench.figures import Figure, Setting, summary
 
 PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
@@ -31,6 +31,8 @@ PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "values": growth.with_values,
     "memory": memory.within_a_limit,
     "macros": macros.against_plain_sql,
+    "scale": scale.of_runs,
+    "warehouses": warehouses.against_their_own_floor,
     "peers": peers.against_peers,
 }
 

@@ -39,6 +39,7 @@ class Spent:
     seconds: float
     peak: int  # bytes of memory
     output: str
+    cpu: float = 0.0  # seconds of all cores
 
     @property
     def memory(self) -> str:
@@ -55,7 +56,8 @@ def process(*arguments: str) -> Spent:
         child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
         raise subprocess.CalledProcessError(child.returncode, arguments, output)
-    return Spent(time.perf_counter() - start, used.ru_maxrss * _KILOBYTE, output)
+    seconds = time.perf_counter() - start
+    return Spent(seconds, used.ru_maxrss * _KILOBYTE, output, used.ru_utime + used.ru_stime)
 
 
 def fastest(times: int, *arguments: str) -> Spent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from typing import Any
 
 from duckanon.audit.people import people_of_release
 from duckanon.audit.release import audit_release
@@ -19,7 +20,7 @@ from duckanon.ledger.record import RunRecord
 from duckanon.outcome import Outcome, logged
 from duckanon.policy import Policy
 from duckanon.recoding import Found, find_recoding
-from duckanon.recoding.explain import GENERALIZED, why
+from duckanon.recoding.explain import generalized, why
 from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release.difference import difference
 from duckanon.release.previous import Previous, Standing
@@ -125,7 +126,7 @@ class Run:
             return unchanged
         warnings = tuple(self.record.asks_for_less())
         with timed("census", f"counting {policy.name}") as facts:
-            census = take_census(policy, source, scratch)
+            census = take_census(policy, source, scratch, lambda counts: self.counting(counts, facts))
             facts["rows"] = census.rows
         problem = Problem.of(policy, census)
         if reasons := feasibility.impossible(problem):
@@ -136,7 +137,7 @@ class Run:
         outcome = Outcome(policy, census, found, warnings, self.watch.seconds)
         if found.recoding is None:
             fixed = last is not None and policy.release.mode == "fixed"
-            where = "at the levels of the last release" if fixed else GENERALIZED
+            where = "at the levels of the last release" if fixed else generalized(census)
             return outcome.infeasible(found.reasons or tuple(why(found, problem, where)), where)
         with timed("release", "releasing"):
             self.mark = mark_of(policy, VERSION, found.recoding.levels)
@@ -160,6 +161,10 @@ class Run:
         if not self.options.incremental or last is None:
             return find_recoding(measurer, self.seen, last)
         return find_increment(measurer, last, source, self.previous.rows)
+
+    def counting(self, counts: int, facts: dict[str, Any]) -> None:
+        facts["counts"] = counts
+        self.watch.say(f"counting {self.policy.name}: {counts:,} counts")
 
     def seen(self, node: Node, failing_rows: int) -> None:
         named = zip((q.column for q in self.policy.quasi_identifiers), node, strict=True)

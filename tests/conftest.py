@@ -11,9 +11,11 @@ import pytest
 
 from duckanon.cli.words import main
 from tests.support.command import Command, Told
+from tests.support.far import PostgresDatabase, on_postgres
 from tests.support.folder import Folder
-from tests.support.needs import NEEDS, look_for, required
-from tests.support.postgres import Server, running
+from tests.support.needs import NEEDS, installed_postgres, look_for, missing, required
+from tests.support.postgres import Server, programs_of_the_wheel, running
+from tests.support.spark import Lake, SparkServer, sail, spark
 
 
 @pytest.fixture
@@ -77,8 +79,46 @@ def hostile(folder: Folder) -> Folder:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Server]:
-    """A server for all tests that need one; skipped where none starts."""
-    with running() as server:
+    """A server for all tests of a process that need one; it comes with the test extra."""
+    with running(programs_of_the_wheel()) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def old_postgres() -> Iterator[Server]:
+    """The oldest that the system has; skipped where it has none."""
+    programs = installed_postgres()
+    if programs is None:
+        missing("installed_postgres", "PostgreSQL is not installed")
+    with running(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def sail_server() -> Iterator[SparkServer]:
+    """A Spark Connect server for all tests, which needs nothing but its wheel."""
+    with sail() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_database(postgres: Server) -> Iterator[PostgresDatabase]:
+    """A database of that server, new for every test."""
+    with postgres.new_database() as address, on_postgres(address) as database:
+        yield database
+
+
+@pytest.fixture
+def lake(sail_server: SparkServer) -> Iterator[Lake]:
+    """A Spark of one's own, with an empty catalog."""
+    with sail_server.lake() as lake:
+        yield lake
+
+
+@pytest.fixture(scope="session")
+def spark_server() -> Iterator[SparkServer]:
+    """Spark itself, for tests that are marked so."""
+    with spark() as server:
         yield server
 
 

@@ -14,6 +14,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, UsageError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import build_hierarchies
+from duckanon.hierarchy.domains import TupleDomains
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
@@ -40,7 +41,8 @@ def show(policy: Policy, warehouse: Warehouse, only: str | None, as_csv: bool = 
             tuples = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
             table = scratch.collected("tuples", tuples, f"values of {pair[1].name}", warehouse)
             try:
-                built = build_hierarchies([pair], table, warehouse, scratch, policy.unmapped)
+                domains = TupleDomains(table, scratch)
+                built = build_hierarchies([pair], domains, warehouse, scratch, policy.unmapped)
                 (hierarchy,), bench = built.hierarchies, scratch.workbench
                 texts.append(_csv(hierarchy, bench) if as_csv else _text(hierarchy, built.unmapped, bench, policy.k))
             except HierarchyError as error:
@@ -65,11 +67,19 @@ def _csv(hierarchy: Hierarchy, workbench: Workbench) -> str:
 def _text(hierarchy: Hierarchy, unmapped: tuple[Unmapped, ...], workbench: Workbench, k: int) -> str:
     gaps = ", ".join(f"{part.values:,} values ({part.rows:,} rows) unmapped" for part in unmapped) or "nothing unmapped"
     nulls = f", {hierarchy.nulls:,} rows NULL" if hierarchy.nulls else ""
-    lines = [f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, {gaps}"]
+    bounds = "" if len(hierarchy.allowed) == len(hierarchy.levels) else f", {_bounds(hierarchy)}"
+    lines = [f"{hierarchy.column.name}: height {hierarchy.height}, {hierarchy.domain:,} values{nulls}, {gaps}{bounds}"]
     for level, measured in enumerate(hierarchy.levels):
         examples = ", ".join(_examples(hierarchy, level, workbench, k))
-        lines.append(f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}")
+        never = "" if level in hierarchy.allowed else "  (never released)"
+        told = f"  level {level}  {measured.values:>9,} values  {hierarchy.describe(level):<28}  {examples}"
+        lines.append(told + never)
     return "\n".join(lines)
+
+
+def _bounds(hierarchy: Hierarchy) -> str:
+    low, high = hierarchy.lowest, hierarchy.highest
+    return f"released at level {low}" if low == high else f"released at levels {low} to {high}"
 
 
 def _examples(hierarchy: Hierarchy, level: int, workbench: Workbench, k: int) -> list[str]:

@@ -12,10 +12,10 @@ def legend(measurer: Measurer) -> Iterator[str]:
     """A line on the columns of the census, one on what is counted, and one on the figures of the classes."""
     census = measurer.census
     yield f"columns: {', '.join(f'{short} {name}' for short, name in _columns(census).items())}"
-    first = census.hierarchies[0]
-    codes = f"{first.code(0)} is the code of {first.column.name} at level 0"
+    coded = [h for h in census.hierarchies if h.coded]
+    codes = "".join(f"{h.code(h.lowest)} is the code of {h.column.name} at level {h.lowest}; " for h in coded[:1])
     people = "; people: of a class; e: a person, p: those in one cell only" if census.people is not None else ""
-    yield f"{codes}; n: rows of a cell, x: of a class, y: of a class with one value{people}"
+    yield f"{codes}n: rows of a cell, x: of a class, y: of a class with one value{people}"
     if measurer.judged:
         figures = {name: rule.constraint for part in measurer.judged for name, rule in part.figures.items()}
         told = (f"{name} of {c.column}{f' {c.value}' if c.value else ''}" for name, c in figures.items())

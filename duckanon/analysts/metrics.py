@@ -97,9 +97,9 @@ def measure(
         _apart(asked, protected)
         people = _people(relation, asked, entity, columns, scratch)
         rows = Rows(relation, asked, scratch)
-        numeric = {column.name for column in columns if column.type.is_number}
+        types = {column.name: column.type for column in columns}
         parts = [
-            AuditedColumn(Sensitive(name), name, name in numeric, _reference(index, name, people or rows))
+            AuditedColumn(Sensitive(name), name, types[name], _reference(index, name, people or rows))
             for index, name in enumerate(protected)
         ]
         found = audit(k, rows, parts, people)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import ErrorLevel
 
+from duckanon.analysts.dialects import OWN
 from duckanon.errors import Fault, UsageError
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models
@@ -25,7 +26,7 @@ __all__ = ["DIALECTS", "Metric", "comment", "metric_queries", "metrics_script"]
 
 # What a reader of a script must know, per dialect.
 DIALECTS = {
-    "duckdb": "",
+    OWN: "",
     "postgres": "",
     "snowflake": "Snowflake keeps names that were created without quotes in upper case.",
     "bigquery": "BigQuery cannot partition by FLOAT64: give such a quasi-identifier as text or whole number.",

@@ -43,10 +43,10 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
             header = f"policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
             releasing = _local_statements(measurer, source, scratch)
         else:
-            node = _given(levels, census) if levels else _found(measurer)
+            node = given_node(levels, census) if levels else _found(measurer)
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
             header = f"policy {policy.name}, levels {shown}"
-            releasing = _node_statements(measurer, node, source, scratch)
+            releasing = _node_statements(measurer.brought(node), node, source, scratch)
         statements = [executed for executed in counting if executed.note or executed.makes]
         if dialect != OWN:
             statements = [_with_rows(executed, policy, census) for executed in statements]
@@ -78,10 +78,10 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
     return executed
 
 
-def _given(levels: str, census: Census) -> Node:
-    """The node that `--levels age=2,zip=1` names; columns that are not named stay as they are."""
+def given_node(levels: str, census: Census) -> Node:
+    """The node that `--levels age=2,zip=1` names; columns that are not named stay as fine as they may be."""
     names = {folded(h.column.name): h for h in census.hierarchies}
-    chosen = dict.fromkeys(names, 0)
+    chosen = {name: h.lowest for name, h in names.items()}
     faults = []
     named: set[str] = set()
     for part in levels.split(","):
@@ -95,8 +95,9 @@ def _given(levels: str, census: Census) -> Node:
             faults.append(Fault("--levels", f"'{part}' names no quasi-identifier", remedy))
         elif folded(name.strip()) in named:
             faults.append(Fault("--levels", f"'{part}' names a column for the second time"))
-        elif not level.strip().isdecimal() or int(level) > hierarchy.height:
-            faults.append(Fault("--levels", f"'{part}' must be a level from 0 to {hierarchy.height}"))
+        elif not level.strip().isdecimal() or int(level) not in hierarchy.allowed:
+            what = f"'{part}' must be a level from {hierarchy.lowest} to {hierarchy.highest}"
+            faults.append(Fault("--levels", what))
         else:
             chosen[folded(name.strip())] = int(level)
             named.add(folded(name.strip()))

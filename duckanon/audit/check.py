@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 
 from sqlglot import exp
 
 from duckanon.audit import Audit, People
 from duckanon.audit.people import people_of
 from duckanon.audit.release import audit_release
-from duckanon.census.counting import Census, released_value, take_census
+from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
+from duckanon.census.values import released_value
 from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
@@ -19,6 +21,7 @@ from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.query.names import folded
 from duckanon.recoding.utility import Lost, lost_utility
 from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
@@ -39,10 +42,11 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
             must_have_its_columns(policy, relation, source)
             shown = _Shown(census, relation, there.engine, scratch)
             census = shown.census()
-            node = shown.node(said_levels(policy, warehouse))
+            node, outside = shown.node(said_levels(policy, warehouse)), shown.outside()
             people = _people_of_release(census, node, source, relation, there)
         else:
             relation, node = _source_as_released(source, there), (0,) * len(census.hierarchies)
+            outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
             people = People(relation, qi, there, source.entity.name) if source.entity else None
         audited = audit_release(policy, relation, census, people, there)
@@ -53,7 +57,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         there.clear()
         scratch.clear()
     return Result(
-        status="holds" if audited.holds else "violated",
+        status="holds" if audited.holds and not outside else "violated",
         name=policy.name,
         method=policy.search.method,
         levels=named_levels(census.hierarchies, node) if node is not None else None,
@@ -64,9 +68,16 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         constraints=audited.findings,
         privacy=audited.told,
         utility=utility,
+        reasons=outside,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=census.warnings + linked + _outgrown(census, audited),
     )
+
+
+def _finer_than_allowed(census: Census) -> tuple[str, ...]:
+    """A word on each column that the source, which is as fine as can be, may not be released with."""
+    finer = (h for h in census.hierarchies if h.lowest)
+    return tuple(f"{h.column.name}: is as it is, the policy allows levels {h.lowest} to {h.highest}" for h in finer)
 
 
 def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
@@ -79,7 +90,7 @@ def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
 def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
     """The source with its sensitive columns as a release would show them, and whose its rows are."""
     values = {c.name: plain(c) for _, c in source.quasi_identifiers} | {c.name: plain(c) for c in source.keep}
-    values |= {c.name: released_value(wanted, plain(c)) for wanted, c in source.sensitive}
+    values |= {c.name: released_value(wanted, c.type.released, plain(c)) for wanted, c in source.sensitive}
     values |= {source.entity.name: plain(source.entity)} if source.entity else {}
     shown = [value.as_(name, quoted=True) for name, value in values.items()]
     view = scratch.view("shown", exp.select(*shown).from_(source.table), "the source, as it is")
@@ -101,10 +112,9 @@ class _Shown:
 
     def __init__(self, census: Census, relation: Relation, home: Engine, scratch: Scratch) -> None:
         self._census, self.workbench = census, scratch.workbench
-        self._labels = {}
+        self._labels, texts = {}, _label_texts(census, relation, home)
         for h in census.hierarchies:
-            label = text_of(column(h.column.name)).as_("label")
-            labels = exp.select(label).distinct().from_(relation.table)
+            labels = exp.select(texts[h.column.name].as_("label")).distinct().from_(relation.table)
             self._labels[h.index] = scratch.collected(f"shown_{h.index}", labels, "the labels of the release", home)
 
     def census(self) -> Census:
@@ -126,28 +136,46 @@ class _Shown:
         return None if None in levels else tuple(level for level in levels if level is not None)
 
     def _level(self, hierarchy: Hierarchy, said: int | None) -> int | None:
-        labels = exp.alias_(self._labels[hierarchy.index], "r", table=True)
-        for level in sorted(range(hierarchy.height + 1), key=lambda level: level != said):
-            if level == hierarchy.height:
-                known: exp.Query = exp.select(literal(hierarchy.top).as_("label"))
-            else:
-                name = "value" if level == 0 else f"label_{level}"
-                known = exp.select(text_of(column(name)).as_("label")).distinct().from_(hierarchy.mapping)
-            strange = (
-                exp.select("COUNT(*)")
-                .from_(labels.copy())
-                .join(known.subquery("k"), on=sql("r.label = k.label"), join_type="left")
-                .where(sql("k.label IS NULL AND r.label IS NOT NULL"))
-            )
-            ((count,),) = self.workbench.fetch(strange)
-            if count == 0:
+        for level in sorted(range(hierarchy.height + 1), key=lambda level: (level != said, level)):
+            if not self._strange(hierarchy, [level]):
                 return level
         return None
+
+    def outside(self) -> tuple[str, ...]:
+        """A word on each column that shows labels of no level that the policy allows."""
+        bounded = [h for h in self._census.hierarchies if len(h.allowed) < len(h.levels)]
+        return tuple(
+            f"{h.column.name}: {strange:,} labels are of none of the levels allowed, {h.lowest} to {h.highest}"
+            for h in bounded
+            if (strange := self._strange(h, h.allowed))
+        )
+
+    def _strange(self, hierarchy: Hierarchy, levels: Iterable[int]) -> int:
+        """How many labels are of none of the levels."""
+        known = [_labels_of(hierarchy, level).subquery() for level in levels]
+        label = column("label")
+        other = exp.and_(sql("label IS NOT NULL"), *(exp.not_(exp.In(this=label, query=part)) for part in known))
+        ((count,),) = self.workbench.fetch(exp.select("COUNT(*)").from_(self._labels[hierarchy.index]).where(other))
+        return int(count)
+
+
+def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Select:
+    """The labels of a level; none is NULL."""
+    if level == hierarchy.height:
+        return exp.select(literal(hierarchy.top))
+    return exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
+
+
+def _label_texts(census: Census, relation: Relation, home: Engine) -> dict[str, exp.Expr]:
+    """What a release shows of the quasi-identifiers, as texts: a number of the source is a label in some releases."""
+    types = {folded(c.name): c.type for c in home.columns(relation.table)}
+    names = [h.column.name for h in census.hierarchies]
+    return {name: types[folded(name)].text(column(name)) for name in names}
 
 
 def _shown_classes(census: Census, relation: Relation, home: Engine, scratch: Scratch) -> exp.Table:
     """The classes of the release as texts, with x_ rows, on the workbench."""
-    labels = {h.column.name: text_of(column(h.column.name)) for h in census.hierarchies}
+    labels = _label_texts(census, relation, home)
     classes = exp.select(*(label.as_(name, quoted=True) for name, label in labels.items()))
     classes = classes.select(sql("CAST(COUNT(*) AS DOUBLE)").as_("x_")).from_(relation.table)
     grouped = classes.group_by(*(label.copy() for label in labels.values()))

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from duckanon.audit.linkable import Linkable
 from duckanon.audit.questions import People, Rows
+from duckanon.engine import Type
 from duckanon.models import Finding
 from duckanon.models.closeness import distance
 from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
@@ -18,7 +19,7 @@ from duckanon.models.levels import shown_level
 from duckanon.models.registry import asked
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
-from duckanon.query.expressions import case_of, column, literal, text_of
+from duckanon.query.expressions import case_of, column, literal
 
 __all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
 
@@ -55,7 +56,7 @@ class AuditedColumn:
 
     wanted: Sensitive
     column: str
-    numeric: bool
+    type: Type
     reference: exp.Select
 
 
@@ -91,24 +92,24 @@ class _AskedColumn:
     once, by whoever needs it."""
 
     def __init__(self, part: AuditedColumn, index: int, rows: Rows) -> None:
-        self.wanted, self.column, self.rows = part.wanted, part.column, rows
+        self.wanted, self.column, self.type, self.rows = part.wanted, part.column, part.type, rows
         self._index, self._value = index, column(part.column)
         self._made: list[exp.Table] = []
         self.counts = self._counted("counts", self._value)
         ((self.distinct_l, self.entropy_l, _),) = rows.ask(l_diversity(self.counts), "verify: l_diversity")
         ((_, self.homogeneous, _),) = rows.ask(homogeneity(self.counts), "verify: homogeneity")
-        ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.numeric), "verify: t_closeness")
+        ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.type.is_number), "verify: t_closeness")
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
         self._made.append(self.leaks)
 
     @cached_property
     def levels(self) -> ValueCounts:
-        return self._counted("levels", shown_level(self.wanted, self._value))
+        return self._counted("levels", shown_level(self.wanted, self.type.text(self._value)))
 
     @cached_property
     def value_l(self) -> dict[str, int]:
-        text = text_of(column("value"))
+        text = self.type.text(column("value"))
         found = exp.select(text, "distinct_l").from_(value_diversity(self.counts).subquery("found"))
         named = text.isin(*map(literal, self.wanted.values))
         return dict(self.rows.ask(found.where(named), "verify: value_diversity"))
@@ -148,7 +149,7 @@ def _plain(figure: Any) -> Any:
 
 def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
     """Per value: its text, its ordinal among the named values, rows, alpha, alp, dif."""
-    text = text_of(column("value"))
+    text = part.type.text(column("value"))
     ordinals = {value: literal(ordinal) for ordinal, value in enumerate(part.wanted.values, start=1)}
     return exp.select(
         text.as_("text"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.audit import People
-from duckanon.census.counting import Census, released_columns, tuple_counts
+from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.census.tuples import released_columns, tuple_counts
 from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
@@ -37,13 +38,18 @@ def people_of(census: Census, node: Node, source: BoundSource, released: Relatio
     sensitive = [values.column.name for values in census.sensitive]
     number = _free_name("class", [*sensitive, source.entity.name])
     qi = [h.column.name for h in census.hierarchies]
-    numbered = exp.select("*", sql("ROW_NUMBER() OVER ()").as_(number, quoted=True))
-    numbered = numbered.from_(_by_text(released.table, qi, "q").subquery("classes"))
-    classes = scratch.table("released_classes", numbered, "verify: the classes of the release")
+    classes = scratch.table("released_classes", _numbered(released, qi, number), "verify: the classes of the release")
     rows = _numbered_rows(census, node, source, classes, number, scratch)
     people = scratch.table("people", rows, "verify: whose the released rows are")
     _must_be_whole(people, released, classes, (number, qi, sensitive), scratch)
     return People(Relation((people.name,), "table"), [number], scratch, source.entity.name)
+
+
+def _numbered(released: Relation, qi: list[str], number: str) -> exp.Select:
+    """The classes of a release, q0 …, each with a number; not every engine numbers what has no order."""
+    keys = [column(f"q{position}") for position in range(len(qi))]
+    nth = exp.Window(this=sql("ROW_NUMBER()"), order=exp.Order(expressions=[key.copy() for key in keys]))
+    return exp.select(*keys, nth.as_(number, quoted=True)).from_(_by_text(released.table, qi, "q").subquery("classes"))
 
 
 def _numbered_rows(

@@ -13,7 +13,7 @@ from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.values import ValueTable
 from duckanon.engine import Relation, Workbench
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import INTEGER
+from duckanon.engine.types import INTEGER, Type
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.steps import select
@@ -38,7 +38,7 @@ def audit_release(
     audited = []
     for values in census.sensitive:
         counts = _reference(values, scratch)
-        audited.append(AuditedColumn(values.wanted, values.column.name, values.numeric, counts))
+        audited.append(AuditedColumn(values.wanted, values.column.name, _type(values), counts))
     qi = [h.column.name for h in census.hierarchies]
     rows = Rows(released, qi, scratch)
     kept = [c.name for c in census.keep if not isinstance(c, Pseudonym)]
@@ -53,5 +53,9 @@ def _reference(values: ValueTable, scratch: Scratch) -> exp.Select:
         return select(v="value", n="rows").from_(values.table)
     texts = exp.select(text_of(column("value")).as_("value"), sql("CAST(rows AS BIGINT)").as_("n")).from_(values.table)
     sent = scratch.sent(f"reference_{values.index}", texts, "what t is measured against")
-    type_ = INTEGER if values.wanted.publish == "level" else values.column.type.released
-    return select(v=type_.cast(column("value")), n="n").from_(sent)
+    return select(v=_type(values).cast(column("value")), n="n").from_(sent)
+
+
+def _type(values: ValueTable) -> Type:
+    """What a release shows of a sensitive column."""
+    return INTEGER if values.wanted.publish == "level" else values.column.type.released

@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import cast
 
 from sqlglot import exp
 
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.census.source import BoundSource, plain
-from duckanon.census.values import NO_LEVEL, ValueTable, value_table
-from duckanon.engine import Column, Workbench
+from duckanon.census.source import BoundSource
+from duckanon.census.tuples import Tuples, count_tuples, kept_there, sent
+from duckanon.census.values import ValueTable, value_table
+from duckanon.engine import Column, Engine, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.types import INTEGER
+from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.unmapped import Unmapped
-from duckanon.policy import Policy, Sensitive
-from duckanon.query.expressions import case_of, column, literal, sql, text_of
+from duckanon.models.classes import KNOWN
+from duckanon.policy import Policy
+from duckanon.query.expressions import column, sql, text_of
 
-# Below this many rows there is nobody to hide among.
-_FEWEST_ROWS = 2
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
 
 
+def _unheard(counts: int) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class CensusAfar:
+    """Where the table of a census is that has stayed in the warehouse, with the values of its sensitive columns."""
+
+    warehouse: Warehouse
+    values: tuple[exp.Table, ...]
+
+
 @dataclass(frozen=True)
 class Census:
-    """One row per distinct released tuple: q{i}_{l} for every level below the top, s{j}, k{j} for kept columns, n;
-    where people are counted, one per tuple and person e.
+    """One row per distinct released tuple: q{i}_{l} for every level that the policy allows, below the top, s{j}, k{j}
+    for kept columns, n; where people are counted, one per tuple and person e. Where a local method needs the numbers
+    that the codes do not tell, from{i} and to{i}: their bounds.
 
     A column of pseudonyms holds what these are made of: they are made for what is released, and only there.
     """
@@ -45,14 +60,45 @@ class Census:
     left_out: int = 0  # rows of the source that are not in the table: they are suppressed
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
+    afar: CensusAfar | None = None  # where the table is in the warehouse
+    counted: exp.Table | None = None  # the tuples by their values, if a warehouse afar keeps them
 
     @property
     def workbench(self) -> Workbench:
         return self.scratch.workbench
 
     @property
+    def engine(self) -> Engine:
+        """Where the table is."""
+        return self.afar.warehouse if self.afar else self.workbench
+
+    def known_values(self, index: int) -> exp.Table:
+        """What is known of the values of a sensitive column, where the table is."""
+        return self.afar.values[index] if self.afar else self.sensitive[index].table
+
+    def kept(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        """The rows of a query over the table, kept where it is."""
+        return kept_there(thing, query, note, self.engine, self.scratch)
+
+    def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+        """The rows of a query to the workbench, where the table is."""
+        if self.afar is None:
+            return self.scratch.table(thing, query, note)
+        return sent(thing, query, note, self.afar.warehouse, self.scratch)
+
+    @property
     def codes(self) -> list[str]:
-        return [h.code(level) for h in self.hierarchies for level in range(h.height)]
+        return [h.code(level) for h in self.hierarchies for level in h.coded]
+
+    @property
+    def bottom(self) -> tuple[int, ...]:
+        """The finest levels that are counted."""
+        return tuple(h.lowest for h in self.hierarchies)
+
+    @property
+    def finest(self) -> list[str]:
+        """The columns that tell the tuples apart."""
+        return self.keys(self.bottom)
 
     @property
     def others(self) -> list[str]:
@@ -67,66 +113,96 @@ class Census:
         return replace(self, hierarchies=tuple(shown))
 
     def as_released(self, released: exp.Query, shown: Iterable[Hierarchy]) -> Census:
-        """With what a release shows of the hierarchies: as many stars as the longest of the `released` codes (of raw
-        values, q0_0 …) has characters, not as the longest value of a row that stays hidden."""
-        masks = [h for h in shown if h.tells_length]
-        if not masks:
-            return self
-        query = exp.select().from_(released.subquery("released"))
-        for h in masks:
-            length = sql("MAX(LENGTH(:text))", text=text_of(column("value", f"map_{h.index}")))
-            on = exp.EQ(this=column(h.code(0), "released"), expression=column("code_0", f"map_{h.index}"))
-            mapping = exp.alias_(h.mapping, f"map_{h.index}", table=True)
-            query = query.select(length).join(mapping, on=on, join_type="left")
-        (lengths,) = self.workbench.fetch(query, "the longest values that are released")
-        return self.with_lengths(dict(zip((h.index for h in masks), lengths, strict=True)))
+        """With what a release shows of the hierarchies: as many stars as the longest of the `released` codes (of the
+        lowest level, q0_0 …) has characters, not as the longest value of a row that stays hidden; of a column that is
+        never counted, one."""
+        told = [h for h in shown if h.tells_length]
+        masks = [h for h in told if h.lowest < h.height]
+        longest: dict[int, int | None] = {h.index: None for h in told}
+        if masks:
+            query = exp.select().from_(released.subquery("released"))
+            for h in masks:
+                # A label has as many characters as its values.
+                length = sql("MAX(LENGTH(:text))", text=text_of(column(h.label(h.lowest), f"map_{h.index}")))
+                code = column(f"code_{h.lowest}", f"map_{h.index}")
+                on = exp.EQ(this=column(h.code(h.lowest), "released"), expression=code)
+                mapping = exp.alias_(h.mapping, f"map_{h.index}", table=True)
+                query = query.select(length).join(mapping, on=on, join_type="left")
+            (lengths,) = self.workbench.fetch(query, "the longest values that are released")
+            longest |= dict(zip((h.index for h in masks), lengths, strict=True))
+        return self.with_lengths(longest)
 
     def keys(self, levels: tuple[int, ...]) -> list[str]:
         """The columns that tell the classes of a node apart; a column at its top tells nothing."""
         return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]
 
 
-def take_census(policy: Policy, source: BoundSource, scratch: Scratch) -> Census:
-    """Count the source in one scan, build the hierarchies from what was counted, and code it."""
-    tuples = scratch.collected("tuples", tuple_counts(source), "the source, counted in one scan", source.warehouse)
-    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
-    if rows < _FEWEST_ROWS:
-        what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
-        raise SourceError([Fault("source", what)], policy.file)
-    people = _people(policy, tuples, scratch.workbench)
-    wanted = list(source.quasi_identifiers)
-    built = build_hierarchies(wanted, tuples, source.warehouse, scratch, policy.unmapped)
+def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard) -> Census:
+    """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
+    counts there are before they come."""
+    tuples = count_tuples(policy, source, scratch, _limited(policy, told))
+    built, rows = tuples.built, tuples.rows
+    people = _people(policy, tuples.every, scratch.workbench)
     sensitive = [
-        value_table(index, asked, column, tuples, people is not None, scratch)
-        for index, (asked, column) in enumerate(source.sensitive)
+        value_table(index, asked, c, _with_values(index, tuples, scratch), people is not None, scratch)
+        for index, (asked, c) in enumerate(source.sensitive)
     ]
-    coded = _coded(built.tuples, built.hierarchies, sensitive, len(source.keep), people is not None)
-    table = scratch.table("census", coded, "the census: codes of every level")
-    scratch.drop(tuples)
-    scratch.drop(built.tuples)
-    ((coded_rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
+    if tuples.warehouse is None:
+        engine, afar = cast(Engine, scratch.workbench), None
+        mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]
+    else:
+        engine = tuples.warehouse
+        afar = CensusAfar(tuples.warehouse, tuple(_sent_values(v, tuples.warehouse, scratch) for v in sensitive))
+        mappings, known = [_sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
+    coded = _coded(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
+    table = kept_there("census", coded, "the census: codes of every level", engine, scratch)
+    if engine.temporary_tables:
+        scratch.drop(tuples.every)
+        scratch.drop(tuples.known)
+    ((coded_rows,),) = engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
-    telling = _telling_columns(source, table, rows, scratch.workbench)
+    telling = _telling_columns(source, table, rows, engine)
     warnings += telling.values()
     warnings += repeated_identifiers(source)
-    warnings += linked_by_pseudonym(source, table, [h.code(0) for h in built.hierarchies], scratch.workbench)
-    return Census(
+    census = Census(
         table=table,
         rows=rows,
         hierarchies=built.hierarchies,
         sensitive=tuple(sensitive),
         keep=source.keep,
         scratch=scratch,
-        warnings=tuple(warnings),
+        warnings=(),
         unmapped=built.unmapped,
         left_out=rows - built.rows,
         people=people,
         telling=tuple(telling),
+        counted=tuples.counted,
+        afar=afar,
     )
+    linked = linked_by_pseudonym(source, table, census.finest, engine)
+    return replace(census, warnings=(*warnings, *linked))
+
+
+def _limited(policy: Policy, told: Told) -> Told:
+    """Refuses more counts than the policy lets come, once it is told how many there are."""
+    most = policy.search.census_limit
+
+    def hear(counts: int) -> None:
+        told(counts)
+        if counts > most:
+            what = f"there are {counts:,} counts, more than {most:,}"
+            other = "raise the limit" if policy.search.where == "warehouse" else _THERE
+            raise SourceError([Fault("search.census_limit", what, f"{_COARSER}, or {other}")], policy.file)
+
+    return hear
+
+
+_COARSER = "count it coarser, by the at_least of quasi-identifiers with many values"
+_THERE = 'walk the lattice where the rows lie, by search.where = "warehouse"'
 
 
 def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
@@ -137,7 +213,7 @@ def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | No
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench: Workbench) -> dict[str, str]:
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
     """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
     told = {}
     for position, kept in enumerate(source.keep):
@@ -145,59 +221,85 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, workbench
             continue
         value = column(f"k{position}")
         counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
-        ((alone,),) = workbench.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
+        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             share = f"{alone / rows:.0%} of the rows are alone with their value"
             told[kept.name] = f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
     return told
 
 
-def tuple_counts(source: BoundSource) -> exp.Query:
-    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
-    person e where people are counted."""
-    named = released_columns(source)
-    values = [expression.as_(name) for expression, name in named]
-    values_of_rows = exp.select(*values).from_(source.table).subquery("source")
-    names = [column(name) for _, name in named]
-    return exp.select(*names, sql("COUNT(*)").as_("n")).from_(values_of_rows).group_by(*names)
+def brought(policy: Policy, census: Census, node: tuple[int, ...]) -> Census:
+    """The census at a node, on the workbench: of one in the warehouse, what it takes to release that node. The stars of
+    a mask are counted one level below."""
+    if census.afar is None:
+        return census
+    pairs = zip(census.hierarchies, node, strict=True)
+    hierarchies = tuple(
+        replace(h, lowest=min(level, h.height - 1) if h.tells_length else level, cap=level) for h, level in pairs
+    )
+    at_node = replace(census, hierarchies=hierarchies, afar=None)
+    names = [column(name) for name in (*at_node.finest, *census.others)]
+    counts = exp.select(*names, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(census.table)
+    counts = counts.group_by(*(name.copy() for name in names)) if names else counts
+    note, limited = f"the census at node {node}", _limited(policy, _unheard)
+    return replace(at_node, table=census.scratch.collected("brought", counts, note, census.afar.warehouse, limited))
 
 
-def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
-    """What a release is made of, by the names it has in all that follows."""
-    named: list[tuple[exp.Expr, str]] = [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
-    named += [(released_value(s, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
-    named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
-    return [*named, (plain(source.entity), "e")] if source.entity else named
+def _with_values(index: int, tuples: Tuples, scratch: Scratch) -> exp.Table:
+    """Where the values of a sensitive column can be counted: of tuples in the warehouse, with n rows each."""
+    if tuples.warehouse is None:
+        return tuples.every
+    value = column(f"s{index}")
+    counts = exp.select(value, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples.every).group_by(value.copy())
+    return scratch.collected(f"census_counts_{index}", counts, "sensitive values", tuples.warehouse)
 
 
-def released_value(wanted: Sensitive, value: exp.Expr) -> exp.Expr:
-    """A sensitive value as the release shows it: itself, or its level."""
-    if wanted.publish == "value":
-        return value
-    levels = {text: literal(level) for text, level in wanted.level_of.items()}
-    known = case_of(text_of(value), levels, literal(NO_LEVEL))
-    return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
+def _sent_values(values: ValueTable, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    """All that is known of a sensitive column's values, which are texts there."""
+    query = exp.select(text_of(column("value")).as_("value"), *map(column, KNOWN)).from_(values.table)
+    return sent(f"census_values_{values.index}", query, f"values of {values.column.name}", warehouse, scratch)
+
+
+def _sent_codes(hierarchy: Hierarchy, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    """The codes of all levels, by that of the lowest."""
+    codes: list[exp.Expr] = [column(f"code_{level}") for level in hierarchy.coded]
+    codes = codes or [sql("0").as_("code_0")]
+    query = exp.select(*codes).distinct().from_(hierarchy.mapping)
+    return sent(f"census_levels_{hierarchy.index}", query, f"levels of {hierarchy.column.name}", warehouse, scratch)
 
 
 def _coded(
-    tuples: exp.Table, hierarchies: Iterable[Hierarchy], sensitive: list[ValueTable], kept: int, people: bool
+    tuples: Tuples,
+    sensitive: list[ValueTable],
+    tables: tuple[list[exp.Table], list[exp.Table]],
+    kept: int,
+    people: bool,
 ) -> exp.Query:
-    query = exp.select().from_(exp.alias_(tuples, "tuples", table=True))
-    for hierarchy in hierarchies:
-        alias = f"map_{hierarchy.index}"
+    """The tuples with codes for every level; `tables` are the mappings and the values of where they are."""
+    query = exp.select().from_(exp.alias_(tuples.known, "tuples", table=True))
+    mappings, known_values = tables
+    for h in tuples.built.hierarchies:
+        if not h.coded:
+            continue
+        alias = f"map_{h.index}"
+        codes = {level: column(f"code_{level}", alias) for level in h.coded}
         # NULL is in no mapping table: code 0 at every level below the top.
-        codes = [
-            sql("COALESCE(:code, 0)", code=column(f"code_{level}", alias)).as_(hierarchy.code(level))
-            for level in range(hierarchy.height)
-        ]
-        query = query.select(*codes)
-        on = exp.EQ(this=column(f"q{hierarchy.index}", "tuples"), expression=column("value", alias))
-        query = query.join(exp.alias_(hierarchy.mapping, alias, table=True), on=on, join_type="left")
+        query = query.select(*(sql("COALESCE(:code, 0)", code=code).as_(h.code(at)) for at, code in codes.items()))
+        mapping, key = exp.alias_(mappings[h.index], alias, table=True), column("value", alias)
+        if tuples.by_code:
+            known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(mappings[h.index])
+            mapping, key = known.subquery(alias), codes[h.lowest]
+        on = exp.EQ(this=column(f"q{h.index}", "tuples"), expression=key)
+        query = query.join(mapping, on=on, join_type="left")
     for values in sensitive:
         alias = f"values_{values.index}"
         query = query.select(column("code", alias).as_(f"s{values.index}"))
-        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=column("value", alias))
-        query = query.join(exp.alias_(values.table, alias, table=True), on=on, join_type="left")
+        value: exp.Expr = column("value", alias)
+        if tuples.warehouse is not None:
+            value = (INTEGER if values.wanted.publish == "level" else values.column.type.released).cast(value)
+        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=value)
+        query = query.join(exp.alias_(known_values[values.index], alias, table=True), on=on, join_type="left")
     keeps = [column(f"k{index}", "tuples") for index in range(kept)]
+    bounds = [column(f"{name}{index}", "tuples") for index in tuples.spans for name in ("from", "to")]
     person = [column("e", "tuples"), sql("0").as_("p")] if people else []
-    return query.select(*keeps, *person, column("n", "tuples"))
+    return query.select(*keeps, *bounds, *person, column("n", "tuples"))

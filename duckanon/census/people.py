@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
-from duckanon.engine import Workbench
+from duckanon.engine import Engine, Workbench
 from duckanon.errors import Fault, SourceError
 from duckanon.models.unit import PEOPLE, ROWS, CountingUnit
 from duckanon.policy import Policy
@@ -47,16 +47,14 @@ def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench)
         raise SourceError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
 
 
-def linked_by_pseudonym(
-    source: BoundSource, census: exp.Table, codes: list[str], workbench: Workbench
-) -> Iterator[str]:
+def linked_by_pseudonym(source: BoundSource, census: exp.Table, codes: list[str], engine: Engine) -> Iterator[str]:
     """A pseudonym of the entity holds the rows of a person together, whatever classes they are in."""
     shown = [kept.name for kept in source.keep if isinstance(kept, Pseudonym)]
     if source.entity is None or source.entity.name not in shown:
         return
     tuples = exp.select("e", *map(column, codes)).distinct().from_(census).subquery("t")
     people = exp.select("e").from_(tuples).group_by("e").having("COUNT(*) > 1")
-    ((several,),) = workbench.fetch(exp.select("COUNT(*)").from_(people.subquery("p")))
+    ((several,),) = engine.fetch(exp.select("COUNT(*)").from_(people.subquery("p")))
     if several:
         yield (
             f"columns.pseudonyms: {source.entity.name}: {several:,} people have rows with different quasi-identifiers; "

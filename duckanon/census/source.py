@@ -60,6 +60,7 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
     relation = define_source(policy, warehouse, scratch)
     columns = [replace(c, written=c.name in relation.written) for c in warehouse.columns(relation.table)]
     by_name = {folded(c.name): c for c in columns}
+    _must_differ(policy, columns)
     roles = {
         "quasi_identifiers": [q.column for q in policy.quasi_identifiers],
         "sensitive": [s.column for s in policy.sensitive],
@@ -106,13 +107,32 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
     )
 
 
+def _must_differ(policy: Policy, columns: list[Column]) -> None:
+    """Where an engine tells names apart that differ by case only, nobody could tell which of them a policy means."""
+    spelled: dict[str, list[str]] = {}
+    for c in columns:
+        spelled.setdefault(folded(c.name), []).append(c.name)
+    what = "are columns whose names differ by case only, so no role could tell them apart"
+    faults = [
+        Fault(" and ".join(map(quoted, names)), what, "give one of them another name in source.query")
+        for names in spelled.values()
+        if len(names) > 1
+    ]
+    if faults:
+        raise SourceError(faults, policy.file)
+
+
 def plain(c: Column, table: str | None = None) -> exp.Expr:
     """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter. An ENUM
     is a text: its type would list values that no released row has."""
     value = column(c.name, table)
     if c.type.released != c.type:
         return c.type.released.cast(value)
-    return sql(":value + 0", value=value) if c.type.is_float else value
+    if not c.type.is_float:
+        return value
+    # Elsewhere the sum of a number of single precision and a whole one is of double precision.
+    unsigned = sql(":value + 0", value=value)
+    return c.type.cast(unsigned) if c.type.dialect else unsigned
 
 
 def _comparable(policy: Policy, columns: list[Column], relation: Relation, warehouse: Warehouse) -> None:
@@ -124,7 +144,7 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
     faults = []
     for c in columns:
         if not c.type.comparable:
-            faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", "cast it in source.query"))
+            faults.append(Fault(c.name, f"is of type {c.type}, which cannot be released", c.type.remedy))
         elif folded(c.name) in single | hashed and c.type.is_nested:
             faults.append(Fault(c.name, f"is of type {c.type}, not a single value", "cast it in source.query"))
         elif folded(c.name) in hashed and (c.type.is_float or c.type.zoned):

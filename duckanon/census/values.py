@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Workbench
+from duckanon.engine import Column, Type, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, SourceError
 from duckanon.models import Numbers
@@ -34,6 +34,15 @@ class ValueTable:
     distinct: int  # non-NULL values
     numeric: bool
     warnings: tuple[str, ...]
+
+
+def released_value(wanted: Sensitive, type_: Type, value: exp.Expr) -> exp.Expr:
+    """A sensitive value as the release shows it: itself, or its level."""
+    if wanted.publish == "value":
+        return value
+    levels = {text: literal(level) for text, level in wanted.level_of.items()}
+    known = case_of(type_.text(value), levels, literal(NO_LEVEL))
+    return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
 
 
 def value_table(

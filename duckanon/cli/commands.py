@@ -35,7 +35,7 @@ def say(text: str, stream: TextIO | None = None) -> None:
 def demo(options: argparse.Namespace) -> int:
     from duckanon.cli import demo as example
 
-    result = example.demo(options.into, say)
+    result = example.demo(options.into, say, options.db)
     return GOOD if result.good else FAILS
 
 
@@ -118,17 +118,23 @@ def sql(options: argparse.Namespace) -> int:
     if (options.policy is None) == (options.metrics is None):
         raise UsageError([Fault("duckanon sql", "takes a policy or --metrics TABLE: one of them, not both")])
     _must_have_a_meaning(options)
+    from duckanon.analysts.dialects import OWN
+
     if options.metrics is not None:
         from duckanon.analysts.portable import metrics_script
 
-        numeric = frozenset(options.numeric)
-        say(metrics_script(options.metrics, options.qi or [], options.sensitive, options.dialect, numeric=numeric))
+        numeric, dialect = frozenset(options.numeric), options.dialect or OWN
+        say(metrics_script(options.metrics, options.qi or [], options.sensitive, dialect, numeric=numeric))
         return GOOD
+    from duckanon.analysts.far_script import far_script
     from duckanon.analysts.script import script
 
     policy = Policy.load(options.policy)
     with _open(policy, options.db, writable=False) as warehouse:
-        say(script(policy, warehouse, options.levels, options.dialect))
+        if warehouse.is_workbench:
+            say(script(policy, warehouse, options.levels, options.dialect or OWN))
+        else:
+            say(far_script(policy, warehouse, options.levels, options.dialect))
     return GOOD
 
 

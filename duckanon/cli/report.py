@@ -50,8 +50,9 @@ def _headline(result: Result) -> str:
 
 
 def _broken(result: Result) -> bool:
-    """A release may also be refused for what it tells together with the last one, though it holds all constraints."""
-    return not result.reasons or not all(finding.holds for finding in result.constraints)
+    """A release may also be refused for what it tells together with the last one, though it holds all constraints. What
+    is checked is no release on its way."""
+    return result.release is None or not result.reasons or not all(finding.holds for finding in result.constraints)
 
 
 def _rows(result: Result) -> list[str]:

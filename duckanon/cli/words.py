@@ -69,6 +69,9 @@ def parser() -> argparse.ArgumentParser:
     verbs = words.add_subparsers(title="commands", metavar="COMMAND", required=True)
     demo = _add(verbs, "demo", commands.demo, "run a complete example on built-in data", "duckanon demo --into try-it")
     demo.add_argument("--into", type=Path, metavar="DIR", help="keep the example in this folder")
+    demo.add_argument(
+        "--db", type=database_of, metavar="DB", help="run it on this server, in a schema duckanon_demo that it makes"
+    )
     run = _add(verbs, "run", commands.run, "search, release, and verify the release", "duckanon run patients.toml")
     _policy_arguments(run)
     run.add_argument("--dry-run", action="store_true", help="search and verify, but write nothing")
@@ -127,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
         "--numeric", action="append", default=[], metavar="S", help="a sensitive column that holds numbers"
     )
     sql.add_argument("--levels", metavar="COLUMN=LEVEL,…", help="this node of the lattice (default: search for it)")
-    sql.add_argument("--dialect", default="duckdb", help="the SQL dialect to print, such as postgres (default duckdb)")
+    sql.add_argument("--dialect", help="the SQL dialect to print, such as postgres (default: that of the database)")
     hierarchy = _add(
         verbs, "hierarchy", commands.hierarchy, "show the hierarchies of a policy, or the ready-made ones",
         "duckanon hierarchy patients.toml age",

@@ -7,7 +7,7 @@ and its types.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -18,7 +18,7 @@ from sqlglot.errors import UnsupportedError
 
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.relation import ReadFile, Reading
-from duckanon.engine.warehouse import Warehouse
+from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
@@ -36,13 +36,18 @@ class FarWarehouse(Warehouse, ABC):
     """One connection to a server, and a DuckDB in memory beside it, which is the workbench."""
 
     words: ClassVar[type[Dialect]]  # its dialect
+    dialect_name: str
     called: ClassVar[str]  # what the engine is called in messages
     persistent = True
+    longest_name: int | None = None
     temporary_tables = True
+    keeps_ledger = True
+    guards_views = True
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench
         self.location = address.shown
+        self.came_down = self.went_up = 0  # bytes of Arrow between the warehouse and the workbench
 
     @property
     def dialect(self) -> type[Dialect]:
@@ -55,6 +60,10 @@ class FarWarehouse(Warehouse, ABC):
     @property
     def is_workbench(self) -> bool:
         return False
+
+    @property
+    def may_keep(self) -> bool:
+        return self.temporary_tables
 
     @property
     def database(self) -> ServerAddress:
@@ -103,7 +112,8 @@ class FarWarehouse(Warehouse, ABC):
         try:
             return statement.sql(self.dialect, identify=True, unsupported_level=ErrorLevel.IMMEDIATE)
         except UnsupportedError as error:
-            raise EngineError(f"{self.called} has no words for this policy: {error}") from None
+            what = f"{self.called} has no words for {error}, which this policy needs there"
+            raise EngineError(f"{what}; release a table or a file, or cast the column in source.query") from None
 
     def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
         assert not bound, "what is bound to a statement is a secret, and stays here"
@@ -119,13 +129,26 @@ class FarWarehouse(Warehouse, ABC):
         with self._stream(text) as rows:
             return rows.read_all()
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
         self.workbench.note(note, query, self)
-        self._awaited(lambda: self._collect(name, self.said(query)))
+        if told is not None:
+            told(self._number(query.subquery("counted")))
+        text = self.said(query)
+        self._awaited(lambda: self._brought(name, text))
 
-    def _collect(self, name: exp.Table, text: str) -> None:
+    def _brought(self, name: exp.Table, text: str) -> None:
         with self._stream(text) as rows:
-            self.workbench.take(name, rows)
+            self.workbench.take(name, weighed(rows, self._came))
+
+    def _came(self, size: int) -> None:
+        self.came_down += size
+
+    def _went(self, size: int) -> None:
+        self.went_up += size
+
+    def _number(self, rows: exp.Expr) -> int:
+        ((number,),) = self.fetch(exp.select("COUNT(*)").from_(rows))
+        return int(number)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self._send(name, query, note, temporary=True)
@@ -134,7 +157,7 @@ class FarWarehouse(Warehouse, ABC):
         self._send(name, query, note, temporary=False)
 
     def _send(self, name: exp.Table, query: exp.Query, note: str, temporary: bool) -> None:
-        rows = self.workbench.stream(query, note)
+        rows = weighed(self.workbench.stream(query, note), self._went)
         self._awaited(lambda: self._take(name, rows, temporary))
 
     # -- files, which lie where the workbench is --------------------------------------------------
@@ -156,6 +179,18 @@ class FarWarehouse(Warehouse, ABC):
 
     def make_our_schema(self) -> None:
         self.execute(sql("CREATE SCHEMA IF NOT EXISTS duckanon"))
+
+
+def weighed(rows: pyarrow.RecordBatchReader, told: Callable[[int], None]) -> pyarrow.RecordBatchReader:
+    """The same rows, as they pass by; `told` hears of their bytes."""
+    import pyarrow
+
+    def passing() -> Iterator[pyarrow.RecordBatch]:
+        for batch in rows:
+            told(batch.nbytes)
+            yield batch
+
+    return pyarrow.RecordBatchReader.from_batches(rows.schema, passing())
 
 
 def plain_values(column: pyarrow.ChunkedArray) -> list[Any]:

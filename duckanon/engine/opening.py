@@ -12,7 +12,7 @@ from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse
 from duckanon.engine.warehouse import Warehouse
 from duckanon.errors import EngineError
-from duckanon.policy.database import KNOWN, POSTGRES, Database, ServerAddress
+from duckanon.policy.database import KNOWN, POSTGRES, SPARK, Database, ServerAddress
 
 __all__ = ["DuckDB", "Limits", "install_macros", "make_database", "open_warehouse", "warehouse_of"]
 
@@ -35,6 +35,10 @@ def _connect(address: ServerAddress, writable: bool, limits: Limits | None, wait
         from duckanon.engine.postgres.warehouse import Postgres
 
         return Postgres.open(address, writable, limits, wait)
+    if address.engine == SPARK:
+        from duckanon.engine.spark.warehouse import Spark
+
+        return Spark.open(address, limits, wait)
     raise EngineError(f"there is no warehouse for {address.shown}; name {KNOWN}")
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from sqlglot import exp
 
 from duckanon.engine.engine import Engine
-from duckanon.engine.warehouse import Warehouse
+from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.query.expressions import create, drop, table
 
@@ -44,19 +44,20 @@ class Scratch:
         `bound`: parameters that no text may hold."""
         return self._create("TABLE" if self.engine.temporary_tables else "VIEW", thing, query, note, bound)
 
-    def collected(self, thing: str, query: exp.Query, note: str, of: Engine) -> exp.Table:
-        """Keep what a query to the warehouse, or to the workbench itself, counts."""
-        if of is self.workbench:
+    def collected(self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None) -> exp.Table:
+        """Keep what a query to the warehouse, or to the workbench itself, counts. `told` hears how many counts there
+        are before they come."""
+        if of is self.workbench and told is None:
             return self.table(thing, query, note)
         name = self.adopt("TABLE", thing)
-        cast(Warehouse, of).collect(name, query, note)
+        cast(Warehouse, of).collect(name, query, note, told)
         return name
 
     def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
         """Keep what a query to the workbench gives, wherever this engine is."""
         if isinstance(self.engine, Workbench):
             return self.table(thing, query, note)
-        name = self.adopt("TABLE", thing)
+        name = self.adopt("TABLE" if self.engine.temporary_tables else "VIEW", thing)
         cast(Warehouse, self.engine).send(name, query, note)
         return name
 

@@ -7,6 +7,9 @@ from enum import Enum, auto
 
 from sqlglot import exp
 
+from duckanon.query.expressions import text_of
+from duckanon.query.nodes import FloatText
+
 
 class Family(Enum):
     """What the values of a type are."""
@@ -34,6 +37,7 @@ class Type:
     scale: int = 0  # decimals of a DECIMAL
     zoned: bool = False  # written in the time zone of who asks
     comparable: bool = True  # values that look different are different
+    remedy: str = "cast it in source.query"  # what to do about a column that cannot be released so
     one_text: bool = False  # every engine writes its values as the same texts
     plain: str | None = None  # the same without enumerations in it, which list values that no row need have
     dialect: str | None = None  # whose word it is; None: any engine's
@@ -81,6 +85,10 @@ class Type:
     def cast(self, value: exp.Expr) -> exp.Expr:
         """The value as one of this type."""
         return exp.cast(value, self.word, dialect=self.dialect)
+
+    def text(self, value: exp.Expr) -> exp.Expr:
+        """A value of this type as the text by which policies and hierarchies name it, on every engine the same."""
+        return FloatText(this=value.copy()) if self.is_float else text_of(value)
 
 
 TEXT = Type(Family.TEXT, "VARCHAR", one_text=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -14,6 +14,9 @@ from duckanon.engine.relation import ReadFile, Reading, Relation
 from duckanon.engine.types import Column
 from duckanon.engine.workbench import Workbench
 from duckanon.policy.database import Database
+
+# Hears how many rows are about to come to the workbench; it may raise, and none comes.
+Told = Callable[[int], None]
 
 
 class Warehouse(Protocol):
@@ -27,8 +30,12 @@ class Warehouse(Protocol):
     def dialect(self) -> type[Dialect]:
         """What its statements are said in."""
 
+    dialect_name: str  # how the command line calls that
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
+    longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
+    keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
+    guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
 
     @property
@@ -36,6 +43,10 @@ class Warehouse(Protocol):
     @property
     def is_workbench(self) -> bool:
         """Whether the workbench sees its tables: both are one."""
+
+    @property
+    def may_keep(self) -> bool:
+        """Whether counts can be kept here that the workbench is sent, for the length of a run."""
 
     @property
     def database(self) -> Database | None:
@@ -52,7 +63,7 @@ class Warehouse(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """One view of the data, and all or nothing: what is made inside is gone if the block does not end well."""
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
         """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse."""
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
@@ -114,11 +125,11 @@ class Warehouse(Protocol):
     def make_way(self, standing: Relation) -> None:
         """Before anything is made for the relation that will take the place of one that is `standing`."""
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
-        """Make the table or view, in its place or beside it. Says what to verify."""
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
+        """Make the table or view, marked, in its place or beside it. Says what to verify."""
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
-        """Mark what was published and verified, and let it take its place. Who could read what was standing there can
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        """Let what was published and verified take its place. Who could read what was standing there can
         read it, where a database has such rights."""
 
     def comment(self, relation: Relation, said: str) -> None:

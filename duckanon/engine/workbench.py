@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 from sqlglot import exp
 
+from duckanon.engine.arriving import arrived, misfit
 from duckanon.engine.duckdb.client_errors import translated
 from duckanon.engine.duckdb.files import escaped, text
 from duckanon.engine.duckdb.release_files import ReleaseFiles
 from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
+from duckanon.errors import EngineError
 from duckanon.query.dialects import WORKBENCH
-from duckanon.query.names import quoted
 
 if TYPE_CHECKING:
     import pyarrow
@@ -95,11 +96,14 @@ class Workbench:
 
     def take(self, name: exp.Table, rows: pyarrow.RecordBatchReader) -> None:
         """A temporary table of rows that come as Arrow."""
-        columns = ", ".join(_arrived(field) for field in rows.schema)
+        schema = rows.schema
+        columns = ", ".join(map(arrived, schema))
         self.connection.register("duckanon_arriving", rows)
         try:
             made = f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)}"
             self.run(f"{made} AS SELECT {columns} FROM duckanon_arriving")
+        except EngineError as error:
+            raise misfit(error, schema) from error.__cause__
         finally:
             self.connection.unregister("duckanon_arriving")
 
@@ -140,14 +144,3 @@ class Workbench:
         self.run(f"CREATE TEMP TYPE {enum} AS ENUM ({texts})", "labels as a type")
         self.run(f"CREATE TEMP TABLE {coded} AS SELECT code, CAST(label AS {enum}) AS label FROM {known}", "labels")
         return True
-
-
-def _arrived(field: pyarrow.Field) -> str:
-    """A column that comes as Arrow: a decimal number that comes as a text is the number that its type says."""
-    name, scaled = quoted(field.name), (field.metadata or {}).get(b"POSTGRESQL:typmod")
-    if "type_name=numeric" not in str(field.type):
-        return name
-    digits = int(scaled or b"-1") - 4
-    if digits < 0:
-        return f"CAST(CAST({name} AS VARCHAR) AS DOUBLE) AS {name}"
-    return f"CAST(CAST({name} AS VARCHAR) AS DECIMAL({digits >> 16}, {digits & 0x7FF})) AS {name}"

@@ -12,6 +12,7 @@ from duckanon.errors import EngineError, Fault, HierarchyError
 from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
+from duckanon.hierarchy.domains import Domains
 from duckanon.hierarchy.listed import mapping_query
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.hierarchy.unmapped import (
@@ -20,8 +21,6 @@ from duckanon.hierarchy.unmapped import (
     known,
     top_must_be_alone,
     unmapped_fault,
-    with_tops,
-    without_unknown,
 )
 from duckanon.policy import QuasiIdentifier
 from duckanon.query.expressions import column, literal, sql, text_of
@@ -30,30 +29,30 @@ from duckanon.query.steps import select
 
 @dataclass(frozen=True)
 class Built:
-    """The hierarchies, what they do not know, and the tuples of the source as they code them: so many rows of it."""
+    """The hierarchies, what they do not know, and how many rows of the source they code."""
 
     hierarchies: tuple[Hierarchy, ...]
     unmapped: tuple[Unmapped, ...]
-    tuples: exp.Table
     rows: int
 
 
 def build_hierarchies(
-    wanted: list[tuple[QuasiIdentifier, Column]], tuples: exp.Table, warehouse: Warehouse, scratch: Scratch, fate: str
+    wanted: list[tuple[QuasiIdentifier, Column]], domains: Domains, warehouse: Warehouse, scratch: Scratch, fate: str
 ) -> Built:
-    """Build the hierarchy of each quasi-identifier over `tuples`, whose columns q0, q1, … and n hold the data. The
-    tables that some are listed in are of the warehouse.
+    """Build the hierarchy of each quasi-identifier over its domain. The tables that some are listed in are of the
+    warehouse.
 
     The faults of all of them are reported together.
     """
     schemes: list[Scheme] = []
-    domains: dict[int, _Domain] = {}
+    counted: dict[int, _Domain] = {}
     unmapped: dict[int, Unmapped] = {}
     faults: list[Fault] = []
     for index, (quasi_identifier, source_column) in enumerate(wanted):
         try:
-            domains[index] = domain = _domain(index, quasi_identifier, tuples, scratch)
+            counted[index] = domain = _domain(index, quasi_identifier, domains, scratch)
             scheme = scheme_of(index, quasi_identifier, source_column, domain.table, warehouse, scratch)
+            scheme.must_have_levels()
             found = _strangers(scheme, domain, scratch.workbench, fate)
         except HierarchyError as error:
             faults += error.faults
@@ -67,29 +66,30 @@ def build_hierarchies(
         raise HierarchyError(faults)
     starred = [s for s in schemes if fate == "top" and s.unknown(VALUE) is not None]
     if unmapped and fate == "suppress":
-        tuples = without_unknown(tuples, schemes, scratch)
+        domains.leave_out(schemes)
         for scheme in schemes:
-            scratch.drop(domains[scheme.index].table)
-            domains[scheme.index] = _count_again(scheme, tuples, scratch)
+            scratch.drop(counted[scheme.index].table)
+            counted[scheme.index] = _count_again(scheme, domains, scratch)
     elif starred:
-        tuples = with_tops(tuples, starred, scratch)
-    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples))
-    built = tuple(_build(s, domains[s.index], rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
-    return Built(built, tuple(unmapped.values()), tuples, rows)
+        domains.show_tops(starred)
+    rows = counted[0].rows  # as of all of them
+    built = tuple(_build(s, counted[s.index], rows, s in starred, unmapped.get(s.index), scratch) for s in schemes)
+    return Built(built, tuple(unmapped.values()), rows)
 
 
 @dataclass(frozen=True)
 class _Domain:
-    """The values of a column (value, n): how many there are, and how many rows have none."""
+    """The values of a column (value, n): how many there are, in how many rows, and how many of these have none."""
 
     table: exp.Table
     distinct: int
+    rows: int
     nulls: int
 
 
-def _domain(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> _Domain:
+def _domain(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> _Domain:
     """The values of a column, of which there must be one."""
-    domain = _count(index, wanted, tuples, scratch)
+    domain = _count(index, wanted, domains, scratch)
     if domain.distinct == 0:
         remedy = "list it under columns.drop to leave it out"
         raise HierarchyError([Fault(f"quasi_identifiers.{wanted.column}", "has no value at all, only NULL", remedy)])
@@ -107,17 +107,15 @@ def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str)
     return unmapped
 
 
-def _count(index: int, wanted: QuasiIdentifier, tuples: exp.Table, scratch: Scratch) -> _Domain:
-    value = column(f"q{index}")
-    values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples).group_by(value)
-    table = scratch.table(f"values_{index}", values, f"values of {wanted.column}")
-    nulled = sql("CAST(COALESCE(SUM(CASE WHEN value IS NULL THEN n END), 0) AS BIGINT)")
-    ((distinct, nulls),) = scratch.workbench.fetch(exp.select("COUNT(value)", nulled).from_(table))
-    return _Domain(table, distinct, nulls)
+def _count(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> _Domain:
+    table = domains.count(index, wanted.column)
+    sums = [sql(f"CAST(COALESCE(SUM({n}), 0) AS BIGINT)") for n in ("n", "CASE WHEN value IS NULL THEN n END")]
+    ((distinct, rows, nulls),) = scratch.workbench.fetch(exp.select("COUNT(value)", *sums).from_(table))
+    return _Domain(table, distinct, rows, nulls)
 
 
-def _count_again(scheme: Scheme, tuples: exp.Table, scratch: Scratch) -> _Domain:
-    domain = _count(scheme.index, scheme.wanted, tuples, scratch)
+def _count_again(scheme: Scheme, domains: Domains, scratch: Scratch) -> _Domain:
+    domain = _count(scheme.index, scheme.wanted, domains, scratch)
     if domain.distinct == 0:
         what = "has no value left, once the rows are gone that a hierarchy does not know"
         raise HierarchyError([Fault(f"quasi_identifiers.{scheme.wanted.column}", what, "complete the hierarchies")])
@@ -149,6 +147,8 @@ def _build(
         descriptions=_descriptions(workbench, mapping, scheme),
         starred=starred,
         strangers=strangers,
+        lowest=scheme.wanted.at_least,
+        cap=scheme.wanted.at_most,
     )
 
 

@@ -40,14 +40,35 @@ class Hierarchy:
     descriptions: tuple[str, ...]
     starred: bool = False  # values are texts, and what the hierarchy does not know is shown as the top at every level
     strangers: int = 0  # rows that are shown so
+    lowest: int = 0  # the finest level that the policy allows, and that is counted
+    cap: int | None = None  # the most general level that the policy allows; None: the top
 
     @property
     def height(self) -> int:
         return len(self.levels) - 1
 
+    @property
+    def highest(self) -> int:
+        return self.height if self.cap is None else self.cap
+
+    @property
+    def allowed(self) -> range:
+        """The levels at which a cell may be released."""
+        return range(self.lowest, self.highest + 1)
+
+    @property
+    def coded(self) -> range:
+        """Those of them that tell values apart: below the top. The census has their codes, and no others."""
+        return range(self.lowest, min(self.highest + 1, self.height))
+
     def code(self, level: int) -> str:
         """The census column that holds this hierarchy's codes of one level below the top."""
         return f"q{self.index}_{level}"
+
+    @staticmethod
+    def label(level: int) -> str:
+        """The column of the mapping table that holds what one level below the top shows."""
+        return "value" if level == 0 else f"label_{level}"
 
     def ncp(self, level: int) -> exp.Expr:
         """The NCP of a cell that shows a label of a level below the top, as SQL over the mapping table."""
@@ -72,7 +93,7 @@ class Hierarchy:
     def _or_top(self, level: int, cost: exp.Expr, top: float) -> exp.Expr:
         if not self.strangers:
             return cost
-        label = column("value" if level == 0 else f"label_{level}")
+        label = column(self.label(level))
         return sql(
             "CASE WHEN :label = :name THEN :top ELSE :cost END",
             label=label,

@@ -42,14 +42,14 @@ def list_table(spec: MappingTable, index: int, where: str, warehouse: Warehouse,
     relation = warehouse.find(spec.table)
     if relation is None:
         raise HierarchyError([Fault(where, f"there is no table '{spec.table}'", warehouse.nearest(spec.table))])
-    known = {folded(c.name): c.name for c in warehouse.columns(relation.table)}
+    known = {folded(c.name): c for c in warehouse.columns(relation.table)}
     missing = [name for name in spec.columns if folded(name) not in known]
     if missing:
-        remedy = f"it has {', '.join(known.values())}"
+        remedy = f"it has {', '.join(c.name for c in known.values())}"
         raise HierarchyError([Fault(where, f"{spec.table} has no column {', '.join(missing)}", remedy)])
     names = [known[folded(name)] for name in spec.columns]
-    texts = [text_of(column(name)).as_(f"level_{level}") for level, name in enumerate(names)]
-    finest = exp.Not(this=exp.Is(this=column(names[0]), expression=exp.null()))
+    texts = [c.type.text(column(c.name)).as_(f"level_{level}") for level, c in enumerate(names)]
+    finest = exp.Not(this=exp.Is(this=column(names[0].name), expression=exp.null()))
     query = exp.select(*texts).distinct().from_(relation.table).where(finest)
     last = f"level_{len(names) - 1}"
     starred = sql("BOOL_AND(:last = '*')", last=column(last))

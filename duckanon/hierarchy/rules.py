@@ -39,8 +39,8 @@ def _digest(hierarchy: Hierarchy, level: int, workbench: Workbench) -> str:
 
 
 def level_that_shows(rule: Rule, hierarchy: Hierarchy, workbench: Workbench) -> int | None:
-    """The level with exactly this rule; None: there is none any more."""
-    levels = range(hierarchy.height + 1)
+    """The level with exactly this rule, of several one that the policy allows; None: there is none any more."""
+    levels = sorted(range(hierarchy.height + 1), key=lambda level: level not in hierarchy.allowed)
     return next((level for level in levels if level_rule(hierarchy, level, workbench) == rule), None)
 
 

@@ -37,6 +37,18 @@ class Scheme:
     def top(self) -> str:
         return self.listing.top if self.listing else self._kind.top
 
+    def must_have_levels(self) -> None:
+        """The bounds of the policy are levels of the hierarchy."""
+        bounds = {"at_least": self.wanted.at_least, "at_most": self.wanted.at_most}
+        what = f"{{}} is no level of its hierarchy, which has 0 to {self.height}"
+        faults = [
+            Fault(f"quasi_identifiers.{self.wanted.column}.{key}", what.format(level))
+            for key, level in bounds.items()
+            if level is not None and level > self.height
+        ]
+        if faults:
+            raise HierarchyError(faults)
+
     @property
     def _kind(self) -> Kind:
         assert self.kind is not None
@@ -70,7 +82,7 @@ def _kind(
         return FlatKind()
     if isinstance(spec, Mask):
         ((longest,),) = workbench.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
-        return MaskKind(spec.kept, longest or 0)
+        return MaskKind(spec.kept, longest or 0, source_column.type.released)
     if isinstance(spec, Dates):
         from_text = source_column.type.is_text
         if not from_text and not source_column.type.is_day:

@@ -38,6 +38,12 @@ def find_unmapped(scheme: Scheme, domain: exp.Table, workbench: Workbench) -> Un
     return Unmapped(scheme.column.name, values, rows) if values else None
 
 
+def unknown_values(scheme: Scheme, domain: exp.Table) -> exp.Select | None:
+    """What the hierarchy does not know of `domain`, as texts; None: there can be nothing."""
+    unknown = scheme.unknown(VALUE)
+    return None if unknown is None else exp.select(text_of(VALUE).as_("value")).from_(domain).where(_strange(unknown))
+
+
 def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, workbench: Workbench) -> Fault:
     """What is unmapped as an error that shows, of a listed hierarchy, what it lacks."""
     remedies = 'set privacy.unmapped = "suppress" or "top"'

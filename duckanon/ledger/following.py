@@ -53,18 +53,32 @@ class Following:
         if levels.keys() != {h.column.name for h in self.census.hierarchies}:
             raise self.stopped("the last release had other quasi-identifiers")
         if last.shows is None:
-            return self._by_numbers(levels, last)
-        shows = json.loads(last.shows)
-        return tuple(self._level(h, shows[h.column.name]["rule"]) for h in self.census.hierarchies)
+            found = self._by_numbers(levels, last)
+        else:
+            shows = json.loads(last.shows)
+            found = tuple(self._level(h, shows[h.column.name]["rule"]) for h in self.census.hierarchies)
+        return tuple(map(self._allowed, self.census.hierarchies, found))
 
     def _level(self, hierarchy: Hierarchy, rule: Rule) -> int:
-        may_rise = self.policy.release.mode == "monotone" and not self.incremental
-        find = lowest_level_nowhere_finer if may_rise else level_that_shows
+        find = lowest_level_nowhere_finer if self._may_rise else level_that_shows
         level = find(rule, hierarchy, self.census.workbench)
         if level is None:
-            what = "no more" if may_rise else "no other"
+            what = "no more" if self._may_rise else "no other"
             raise self.stopped(_CHANGED.format(hierarchy.column.name, what))
         return level
+
+    def _allowed(self, hierarchy: Hierarchy, level: int) -> int:
+        """A level that the policy allows now: the same or, where it may become coarser, the next."""
+        if self._may_rise:
+            level = max(level, hierarchy.lowest)
+        if level not in hierarchy.allowed:
+            allowed = f"the policy allows levels {hierarchy.lowest} to {hierarchy.highest}"
+            raise self.stopped(f"the last release shows {hierarchy.column.name} at level {level}, {allowed}")
+        return level
+
+    @property
+    def _may_rise(self) -> bool:
+        return self.policy.release.mode == "monotone" and not self.incremental
 
     def _was_another_query(self, last: Entry) -> bool:
         """The same levels of other values may show more."""

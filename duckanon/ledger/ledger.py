@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from duckanon.engine import Warehouse
 from duckanon.engine.lock import locked
@@ -51,14 +51,21 @@ class ReleaseAddress:
         return (self.to, self.warehouse) if self.warehouse else None
 
 
+class LastReleases(NamedTuple):
+    """The last good releases of a policy, as they were recorded: in a place, and wherever it went."""
+
+    here: Entry | None = None
+    anywhere: Entry | None = None
+
+
 class Ledger(Protocol):
     """Told that a run has `released` inside its transaction, `settled` when the release stands, or that it `ended`
     without one. Only a release begins a ledger."""
 
     kept: bool
 
-    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-        """The last good release of this policy in this place, or in any: the last that was recorded."""
+    def last(self, policy: Policy, address: ReleaseAddress) -> LastReleases:
+        """Asked once, when a run begins. Tables that are no ledger of ours are an error."""
 
     def released(self, entry: Entry, constraints: Constraints) -> None: ...
     def settled(self, entry: Entry, constraints: Constraints) -> None: ...
@@ -66,8 +73,8 @@ class Ledger(Protocol):
 
 
 def open_ledger(policy: Policy, warehouse: Warehouse) -> Ledger:
-    """The policy's ledger, checked before any work is done."""
-    in_warehouse = policy.release.is_relation and warehouse.persistent
+    """The policy's ledger, which must be possible before any work is done."""
+    in_warehouse = policy.release.is_relation and warehouse.persistent and warehouse.keeps_ledger
     if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, warehouse)):
         return WarehouseLedger(policy, warehouse) if in_warehouse and _has_room(warehouse) else NoLedger()
     if _is_warehouse(policy.ledger, warehouse):
@@ -83,8 +90,8 @@ class NoLedger:
 
     kept = False
 
-    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-        return None
+    def last(self, policy: Policy, address: ReleaseAddress) -> LastReleases:
+        return LastReleases()
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
         pass
@@ -102,13 +109,13 @@ class WarehouseLedger:
     kept = True
 
     def __init__(self, policy: Policy, warehouse: Warehouse) -> None:
-        self.warehouse, self.found = warehouse, LedgerTables(warehouse)
+        self.warehouse = warehouse
         parts = [folded(part) for part in split_name(policy.release.to) or []]
         if parts[-2:] in ([SCHEMA, "releases"], [SCHEMA, "release_constraints"]):
             raise ReleaseError(f"release.to: {policy.release.to} is the ledger; choose another name")
 
-    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-        return _last_release(self.found, policy, address)
+    def last(self, policy: Policy, address: ReleaseAddress) -> LastReleases:
+        return _last_releases(LedgerTables(self.warehouse), policy, address)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
         LedgerTables(self.warehouse).add(entry, constraints)
@@ -131,15 +138,12 @@ class FileLedger:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._must_be_possible()
-        if path.exists():
-            with self._tables():
-                pass  # they are ours
 
-    def last(self, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
+    def last(self, policy: Policy, address: ReleaseAddress) -> LastReleases:
         if not self.path.exists():
-            return None
+            return LastReleases()
         with self._tables() as tables:
-            return _last_release(tables, policy, address)
+            return _last_releases(tables, policy, address)
 
     def released(self, entry: Entry, constraints: Constraints) -> None:
         pass
@@ -175,15 +179,15 @@ class FileLedger:
                 warehouse.execute(sql("COMMIT"))
 
 
-def _last_release(tables: LedgerTables, policy: Policy, address: ReleaseAddress | None) -> Entry | None:
-    if not tables.exist:
-        return None
+def _last_releases(tables: LedgerTables, policy: Policy, address: ReleaseAddress) -> LastReleases:
     wanted = {"policy": policy.name, "outcome": "released"}
-    here: dict[str, str | None] = {"target_kind": address.kind, "target_place": address.to} if address else {}
-    if address and address.in_warehouse:
-        here["warehouse"] = address.warehouse
-    found = tables.entries(1, **wanted, **here)
-    return found[0] if found else None
+    anywhere = tables.entries(1, **wanted) if tables.exist else []
+    if not anywhere:
+        return LastReleases()
+    place: dict[str, str | None] = {"target_kind": address.kind, "target_place": address.to}
+    place |= {"warehouse": address.warehouse} if address.in_warehouse else {}
+    here = tables.entries(1, **wanted, **place)
+    return LastReleases(here[0] if here else None, anywhere[0])
 
 
 def _is_warehouse(path: Path, warehouse: Warehouse) -> bool:

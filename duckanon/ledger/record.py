@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from typing import Any
 
 from duckanon.census.counting import Census
@@ -42,6 +41,7 @@ class RunRecord:
         self.started, self.started_at = time.perf_counter(), _now()
         self.address = address
         self.ledger: Ledger = open_ledger(policy, warehouse)
+        self.last, self.last_anywhere = self.ledger.last(policy, address)
         self.fingerprints: Fingerprints | None = None
         self.release_fingerprint: str | None = None
         self.shows: dict[str, Any] | None = None  # what the levels of the release show
@@ -56,16 +56,6 @@ class RunRecord:
         """Which run it is, for its result."""
         started = f"{self.started_at.isoformat(sep=' ', timespec='seconds')} UTC"
         return {"policy_hash": self.policy.hash, "version": VERSION, "started": started}
-
-    @cached_property
-    def last(self) -> Entry | None:
-        """The last release in this place."""
-        return self.ledger.last(self.policy, self.address)
-
-    @cached_property
-    def last_anywhere(self) -> Entry | None:
-        """The last release of this policy, wherever it went."""
-        return self.ledger.last(self.policy, None)
 
     def look_back(self, standing: Standing, source: BoundSource, scratch: Scratch, added_to: bool) -> Previous:
         """The release that stands, as far as this one is compared with it or added to it."""

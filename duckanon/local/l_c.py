@@ -151,11 +151,11 @@ def _pair_off(clusters: Clusters, value: str, codes: list[str]) -> int:
 
 def ladder(hierarchies: tuple[Hierarchy, ...], costs: list[list[int]]) -> list[Node]:
     """Nodes from the bottom to the top by rising cost: on several ways up, each with another column that goes first."""
-    lattice = Lattice(tuple(h.height for h in hierarchies))
+    lattice = Lattice.of(hierarchies)
     nodes = {lattice.bottom, lattice.top}
     for first in range(len(hierarchies)):
         node = lattice.bottom
-        while node[first] < lattice.heights[first]:
+        while node[first] < lattice.top[first]:
             node = lattice.raised(node, first)
             nodes.add(node)
         while open_columns := list(lattice.raisable(node)):

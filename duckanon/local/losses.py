@@ -26,18 +26,21 @@ def total_information_loss(census: Census, placement: Placement) -> float:
     classes = ", ".join(f"g{h.index}" for h in census.hierarchies)
     columns, joins, costs = [], [], []
     for h in census.hierarchies:
-        label = f"t{h.index}"
+        label, code = f"t{h.index}", h.code(h.lowest) if h.coded else "0"
         joins.append(
-            f"LEFT JOIN ({labels_of_values(h)}) {label} ON {label}.code = {h.code(0)} AND {label}.level = l{h.index}"
+            f"LEFT JOIN ({labels_of_values(h)}) {label} ON {label}.code = {code} AND {label}.level = l{h.index}"
         )
         columns.append(f"t{h.index}.label AS g{h.index}")
         if h.column.type.is_number:
-            mapping = h.mapping.sql(WORKBENCH, identify=True)
-            joins.append(f"LEFT JOIN {mapping} m{h.index} ON m{h.index}.code_0 = q{h.index}_0")
-            columns.append(f"CAST(m{h.index}.value AS DOUBLE) AS v{h.index}")
+            least, most = f"from{h.index}", f"to{h.index}"
+            if not h.lowest:  # else the census has them
+                mapping = h.mapping.sql(WORKBENCH, identify=True)
+                joins.append(f"LEFT JOIN {mapping} m{h.index} ON m{h.index}.code_0 = {code}")
+                least = most = f"m{h.index}.value"
+            columns += [f"CAST({least} AS DOUBLE) AS u{h.index}", f"CAST({most} AS DOUBLE) AS v{h.index}"]
         costs.append(_class_cost(h))
     labelled = f"SELECT p.*, {', '.join(columns)} FROM ({_placed(census, placement)}) p {' '.join(joins)}"
-    windows = [f"MAX(v{h.index}) OVER c - MIN(v{h.index}) OVER c AS span{h.index}, "
+    windows = [f"MAX(v{h.index}) OVER c - MIN(u{h.index}) OVER c AS span{h.index}, "
                f"COUNT(v{h.index}) OVER c NOT IN (0, COUNT(*) OVER c) AS mixed{h.index}"
                for h in census.hierarchies if h.column.type.is_number]  # fmt: skip
     spans = ", ".join(["*", *windows])

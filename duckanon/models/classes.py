@@ -149,7 +149,7 @@ class _ColumnSteps:
             rows = self._with_size(rows, counts)
         if any(rule.describes_values for rule in self.rules.rules):
             on = exp.EQ(this=column("value", counts), expression=column(self.rules.key, "known"))
-            rows = rows.select(*(column(name, "known") for name in _KNOWN))
+            rows = rows.select(*(column(name, "known") for name in KNOWN))
             rows = rows.join(self._known(), on=on, join_type="left")
         return rows
 
@@ -180,7 +180,7 @@ class _ColumnSteps:
 
 
 # What is asked of a value beside its count.
-_KNOWN = ("code", "named", "level", "number", "share", "cumulated", "prefix", "values_", "whole")
+KNOWN = ("code", "named", "level", "number", "share", "cumulated", "prefix", "values_", "whole")
 
 
 def _all_of(step: str) -> exp.Expr:

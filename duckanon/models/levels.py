@@ -14,7 +14,7 @@ from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
 from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.wanted import Wanted
 from duckanon.query.counts import HIGHEST_SHARE
-from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, table, text_of
+from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, table
 from duckanon.query.steps import select
 from duckanon.toml import Section
 from duckanon.toml.checks import number, share, whole
@@ -153,12 +153,12 @@ def _weight(wanted: Wanted) -> exp.Expr:
     return total
 
 
-def shown_level(wanted: Wanted, value: exp.Expr) -> exp.Expr:
-    """The level of a value that a release shows; NULL: it has none."""
-    levels = {text: literal(level) for text, level in wanted.level_of.items()}
+def shown_level(wanted: Wanted, text: exp.Expr) -> exp.Expr:
+    """The level of a value that a release shows, by its text; NULL: it has none."""
+    levels = {value: literal(level) for value, level in wanted.level_of.items()}
     if wanted.publish == "level":
         levels = {str(level): literal(level) for level in wanted.levels}
-    return case_of(text_of(value), levels, exp.cast(exp.null(), "INTEGER"))
+    return case_of(text, levels, exp.cast(exp.null(), "INTEGER"))
 
 
 def _rows_by_level(counted: CountedColumn) -> dict[int, int]:

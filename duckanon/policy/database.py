@@ -64,6 +64,11 @@ class ServerAddress:
         return text + (f"?{urlencode(telling, safe='/')}" if telling else "")
 
     @property
+    def names_session(self) -> bool:
+        """Whether it names a session of the server, which may be somebody else's, too."""
+        return any(key == "session_id" for key, _ in self._options)
+
+    @property
     def has_secret(self) -> bool:
         user = self.url.partition("://")[2].partition("?")[0].rpartition("@")[0]
         return ":" in user.rstrip(":") or any(value for key, value in self._options if key.lower() in _SECRET)

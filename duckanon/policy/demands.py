@@ -33,6 +33,10 @@ def _said(demand: Demand) -> str:
 def _demands(policy: Policy, other: Policy) -> dict[str, Demand]:
     """Every threshold of a policy, also those that only the other one has."""
     found = {f"privacy.{name}": demand for name, demand in K_ANONYMITY.key.demands(policy.k, other.k).items()}
+    finest, theirs = ({folded(q.column): q for q in p.quasi_identifiers} for p in (policy, other))
+    for key in theirs.keys() & finest.keys():
+        level = finest[key].at_least or None  # what is 0 asks for nothing
+        found[f"quasi_identifiers.{finest[key].column}.at_least"] = Demand(level, True)
     columns = {folded(s.column): s.column for s in (*policy.sensitive, *other.sensitive)}
     mine, others = ({folded(s.column): s for s in p.sensitive} for p in (policy, other))
     for key, column in columns.items():

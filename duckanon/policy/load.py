@@ -100,6 +100,7 @@ def _go_together(policy: Policy, top: Section) -> None:
     if policy.source.file is not None and not policy.source.csv.header and policy.release.kind == "view":
         what = "a view of a CSV file without a header could not tell its columns once their order changes"
         top.fault("release.kind", what, "release a table or a file, or give the CSV file a header")
+    _can_be_searched_there(policy, top)
     if not policy.search.is_local:
         return
     if policy.unmapped == "top":
@@ -121,6 +122,18 @@ def _go_together(policy: Policy, top: Section) -> None:
         if any(isinstance(model, TableModel) for model in models_of(sensitive)):
             what = f"{policy.search.method} cannot reach {tables}, which sensitive.{sensitive.column} asks for"
             top.fault("search.method", what, "use climb, greedy or optimal")
+
+
+def _can_be_searched_there(policy: Policy, top: Section) -> None:
+    """The lattice is walked in a warehouse; classes are placed, and people are told apart, on the workbench only."""
+    if policy.search.where != "warehouse":
+        return
+    if policy.search.is_local:
+        what = f'"warehouse" does not go with {policy.search.method}, which places classes on the workbench'
+        top.fault("search.where", what, "use greedy, optimal or datafly")
+    if policy.entity is not None:
+        what = '"warehouse" does not go with privacy.entity: people are told apart on the workbench'
+        top.fault("search.where", what, "leave one of them out")
 
 
 def _entity_can(policy: Policy, top: Section) -> None:
@@ -164,8 +177,12 @@ def _one_role_each(policy: Policy, top: Section) -> None:
 def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdentifier:
     hierarchy = read_hierarchy(section, folder)
     importance = float(section.get("importance", number(above=0, most=1), 1))
+    at_least = section.get("at_least", whole(0), 0)
+    at_most = section.get("at_most", whole(0))
+    if at_most is not None and at_most < at_least:
+        section.fault("at_most", f"is {at_most}, below at_least = {at_least}", "no level would be left")
     section.finish()
-    return QuasiIdentifier(column, hierarchy, importance)
+    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most)
 
 
 def _search(section: Section) -> Search:
@@ -175,8 +192,11 @@ def _search(section: Section) -> Search:
     time_limit = section.get("time_limit", number(above=0))
     nodes = section.get("nodes", whole(1))
     beta = section.get("beta", number(least=0), 0)
+    most = section.get("census_limit", whole(1), Search.census_limit)
+    where = section.get("where", one_of("workbench", "warehouse"), "workbench")
     section.finish()
-    return Search(method, loss, weighting, None if time_limit is None else float(time_limit), nodes, float(beta))
+    seconds = None if time_limit is None else float(time_limit)
+    return Search(method, loss, weighting, seconds, nodes, float(beta), most, where)
 
 
 def _name(value: Any) -> str | None:

@@ -19,6 +19,10 @@ ENDINGS = {".gz": "gzip", ".zst": "zstd"}
 def read_release(section: Section) -> Release:
     kind = section.get("kind", one_of(*KINDS), "table", required=f"one of {', '.join(KINDS)}")
     to = section.get("to", text, "", required="a name, or a path relative to this file")
+    if kind in COMPRESSIONS and "://" in to:
+        section.fault(
+            "to", "is an address, and files are written where duckanon runs", "name a path, or release a table"
+        )
     partition_by = tuple(section.get("partition_by", texts, []))
     compression = section.get("compression", one_of(*COMPRESSIONS[kind])) if kind in COMPRESSIONS else None
     named = ENDINGS.get(Path(to).suffix.lower()) if kind == "csv" and not partition_by else None

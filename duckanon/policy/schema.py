@@ -68,6 +68,8 @@ class QuasiIdentifier:
     column: str
     hierarchy: HierarchySpec = Flat()
     importance: float = 1.0
+    at_least: int = 0  # the finest level that is released, or counted
+    at_most: int | None = None  # the most general one; None: the top
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ class Search:
     time_limit: float | None = None  # seconds, for optimal
     nodes: int | None = None  # nodes measured at most, for optimal
     beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
+    census_limit: int = 50_000_000  # counts that may come to the workbench
+    where: str = "workbench"  # where the lattice is walked: workbench | warehouse
 
     @property
     def is_local(self) -> bool:

@@ -19,6 +19,10 @@ class FiniteDay(exp.Expression, exp.Func):
     _sql_names: ClassVar[list[str]] = ["ISFINITE"]
 
 
+class FloatText(exp.Expression, exp.Func):
+    """A floating-point number as the workbench writes it: 1.0, where others write 1."""
+
+
 class OwnFunction(exp.Expression, exp.Func):
     """What only the workbench computes, so far."""
 

@@ -13,6 +13,12 @@ from duckanon.search.problem import Problem
 GENERALIZED = "with everything generalized"
 
 
+def generalized(census: Census) -> str:
+    """How the top of the lattice is called: where the policy ends it earlier, by what it does."""
+    capped = [f"{h.column.name} {h.highest}" for h in census.hierarchies if h.highest < h.height]
+    return f"{GENERALIZED} as far as at_most allows ({', '.join(capped)})" if capped else GENERALIZED
+
+
 def why(found: Found, problem: Problem, where: str) -> Iterator[str]:
     """Which constraints fail at the top of the lattice (or at the only node allowed), and by how much; or that nothing
     is proven."""
@@ -20,7 +26,8 @@ def why(found: Found, problem: Problem, where: str) -> Iterator[str]:
         yield _not_found(found, problem.policy.search.method)
     elif found.effort is not None and not found.top_is_best:
         yield f"none of the {found.effort['nodes']:,} nodes holds"
-    top, best = found.top, "at best" if where == GENERALIZED and found.top_is_best else where
+    at_top = where == generalized(problem.census)
+    top, best = found.top, "at best" if at_top and found.top_is_best else where
     assert top is not None
     for finding in top.findings:
         constraint = finding.constraint

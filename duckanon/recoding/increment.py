@@ -22,7 +22,7 @@ from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.rows import Cells, Labels, label_steps, repeated_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.search import Step
-from duckanon.search.batch import BatchMeasurer
+from duckanon.search.afar import node_measurer
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
@@ -42,7 +42,8 @@ def find_increment(measurer: Measurer, last: Node, source: BoundSource, before: 
     """The last release, whose rows are `before`, and at its levels the new rows of every class that holds with them."""
     if before is None:
         raise ReleaseError("--incremental: the last release is not in its place any more; run without it")
-    (bottom,) = BatchMeasurer(measurer).measure([(0,) * len(last)])
+    (bottom,) = node_measurer(measurer).measure([measurer.census.bottom])
+    measurer = measurer.brought(last)
     measured = measurer.measure(last, wholly=True)
     additions = _additions(NodeClasses(measurer, last), source, before)
     increment = _increment(additions, measured)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -21,7 +22,7 @@ from duckanon.recoding.node import coding_of
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import Lost, lost_utility
-from duckanon.recoding.view import Keeper, guarded_view, read_kept, shown_as_they_are
+from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
 
 
@@ -55,7 +56,7 @@ class LocalRecoding:
         return class_steps(self.placed, self.keys, self.policy.k, self.measurer.judged, nulls=False)
 
     def _placed_cells(self, census: Census) -> exp.Select:
-        """The `cells` of the census that are `placed`: their codes of the raw values."""
+        """The `cells` of the census that are `placed`: their finest codes."""
         names = self.placement.keys
         codes = [name for name in names if name.startswith("q")]
         # A sensitive value may be NULL, a code never is.
@@ -63,7 +64,7 @@ class LocalRecoding:
             same(codes, "cells", "placed", nulls=False),
             same([name for name in names if name not in codes], "cells", "placed", nulls=True),
         )
-        query = exp.select(*(column(h.code(0), "cells") for h in census.hierarchies))
+        query = exp.select(*(column(code, "cells") for code in census.finest))
         query = query.from_(exp.alias_(census.table, "cells", table=True))
         return query.join(exp.alias_(self.placement.table, "placed", table=True), on=match)
 
@@ -76,7 +77,7 @@ class LocalRecoding:
 
     def _with_label(self, query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
         level, alias = column(f"l{hierarchy.index}", "placed"), f"shown_{hierarchy.index}"
-        codes = {at: column(hierarchy.code(at), "cells") for at in range(hierarchy.height)}
+        codes = {at: column(hierarchy.code(at), "cells") for at in hierarchy.coded}
         code = case_of(level, codes, literal(0))
         on = exp.and_(
             exp.EQ(this=level.copy(), expression=column("level", alias)),
@@ -112,7 +113,10 @@ class LocalRecoding:
         return released_rows(self.census, Cells(cells, (*names, "n")), shown, source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
-        codings = [coding_of(h, 0, self.census) for h in self.census.hierarchies]
+        codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]
+        if self.census.left_out:
+            uncoded = [h for h in self.census.hierarchies if not h.coded]
+            codings += [replace(coding_of(h, 0, self.census), key=None) for h in uncoded]
         parted = [values for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
         for values in parted:
             codes = exp.select(text_of(column("value")).as_("value"), "code").from_(values.table)
@@ -120,7 +124,7 @@ class LocalRecoding:
             codings.append(Coding(f"s{values.index}", type_, codes, f"c{values.index}"))
         # A sensitive NULL has no code here, and code 0 there.
         of_values = [sql(f"COALESCE(s{v.index}, 0)").as_(f"c{v.index}") for v in parted]
-        codes_of_tuple = [column(h.code(0)) for h in self.census.hierarchies]
+        codes_of_tuple = [column(code) for code in self.census.finest]
         plan = Plan(
             codings=tuple(codings),
             shown=tuple(Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies),
@@ -138,32 +142,29 @@ class LocalRecoding:
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         """A row is shown as its tuple was placed; one whose tuple was not there, or not released, is not shown."""
         kept = keep("placement", self._placed_values())
+        finest = finest_labels(self.census, keep)
         query = exp.select(*(column(f"g{h.index}", "placed") for h in self.census.hierarchies))
-        query = query.from_(table("source")).select(*shown_as_they_are(self.census), sql("1").as_("n"))
+        query = query.from_(finest.subquery("finest"))
+        query = query.select(*(column(name, "finest") for name in shown_as_they_are(self.census)), sql("1").as_("n"))
         parted = [f"s{values.index}" for values in self.census.sensitive if f"s{values.index}" in self.placement.keys]
-        names = [*(f"q{h.index}" for h in self.census.hierarchies), *parted]
+        names = [*(f"q{h.index}" for h in self.census.hierarchies if h.coded), *parted]
         placed = read_kept(kept, [*names, *self.keys])
-        generalized = query.join(placed.subquery("placed"), on=same(names, "source", "placed", nulls=True))
+        generalized = query.join(placed.subquery("placed"), on=same(names, "finest", "placed", nulls=True))
         return guarded_view(self.policy, self.census, generalized, self.keys, source, rows)
 
     def _placed_values(self) -> exp.Select:
-        """The placement in the values of the source: q0 … (and s0 …) and the labels g0 … that they are shown as."""
+        """The placement in the values of the source, or their finest labels: q0 … (and s0 …), and the labels g0 … that
+        they are shown as."""
         names = [name for name in self.placement.keys if name.startswith("s")]
-        codes = [h.code(0) for h in self.census.hierarchies]
-        distinct = exp.select(*map(column, (*codes, *self.keys, *names))).distinct().from_(self.placed)
+        distinct = exp.select(*map(column, (*self.census.finest, *self.keys, *names))).distinct().from_(self.placed)
         query = exp.select().from_(distinct.subquery("cells"))
         for h in self.census.hierarchies:
-            raw, shown = f"map_{h.index}", f"labels_{h.index}"
-            query = query.join(
-                exp.alias_(h.mapping, raw, table=True),
-                on=exp.EQ(this=column(h.code(0), "cells"), expression=column("code_0", raw)),
-                join_type="left",
-            ).join(
-                self._labels(h).subquery(shown),
-                on=exp.EQ(this=column(f"g{h.index}", "cells"), expression=column("code", shown)),
-                join_type="left",
-            )
-            query = query.select(column("value", raw).as_(f"q{h.index}"), column("label", shown).as_(f"g{h.index}"))
+            shown = f"labels_{h.index}"
+            on = exp.EQ(this=column(f"g{h.index}", "cells"), expression=column("code", shown))
+            query = query.select(column("label", shown).as_(f"g{h.index}"))
+            query = query.join(self._labels(h).subquery(shown), on=on, join_type="left")
+            if h.coded:
+                query = _with_finest(query, h)
         for values in self.census.sensitive:
             name, alias = f"s{values.index}", f"values_{values.index}"
             if name in names:
@@ -200,6 +201,15 @@ class LocalRecoding:
         )
         ((levels, ncp, loss),) = self.census.workbench.fetch(query)
         return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))
+
+
+def _with_finest(query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
+    """With the value, or label, that the finest code of a cell stands for."""
+    alias, code = f"map_{hierarchy.index}", f"code_{hierarchy.lowest}"
+    label = column(hierarchy.label(hierarchy.lowest))
+    known = exp.select(column(code), label.as_("label")).distinct().from_(hierarchy.mapping).subquery(alias)
+    on = exp.EQ(this=column(hierarchy.code(hierarchy.lowest), "cells"), expression=column(code, alias))
+    return query.select(column("label", alias).as_(f"q{hierarchy.index}")).join(known, on=on, join_type="left")
 
 
 _FIGURES = {"classes": "COUNT(*)", "rows": "COALESCE(SUM(x), 0)", "squares": "COALESCE(SUM(x * x), 0)"}

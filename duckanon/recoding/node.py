@@ -78,8 +78,8 @@ class NodeClasses:
     def shown_by(self, classes: exp.Select) -> Census:
         """The census as a release of the `classes` shows it."""
         at_top = [h for h, level in zip(self.census.hierarchies, self.node, strict=True) if level == h.height]
-        raw = classes.select(*(column(h.code(0), "cells") for h in at_top))
-        return self.census.as_released(self.with_cells(raw), at_top)
+        finest = classes.select(*(column(h.code(h.lowest), "cells") for h in at_top if h.coded))
+        return self.census.as_released(self.with_cells(finest), at_top)
 
 
 def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:
@@ -98,5 +98,5 @@ def coding_of(hierarchy: Hierarchy, level: int, census: Census) -> Coding:
         top = exp.select(column(f"code_{level}")).from_(hierarchy.mapping)
         found = census.workbench.fetch(top.where(sql("value = :top", top=literal(hierarchy.top))))
         strangers = found[0][0] if found else -1
-    type_ = None if hierarchy.starred else hierarchy.column.type
-    return Coding(f"q{hierarchy.index}", type_, codes, hierarchy.code(level), strangers)
+    name, type_ = f"q{hierarchy.index}", hierarchy.column.type
+    return Coding(name, type_, codes, hierarchy.code(level), hierarchy.starred, strangers)

@@ -15,12 +15,12 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym, pseudonymized
 from duckanon.census.source import BoundSource
+from duckanon.census.tuples import tuple_counts
 from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps
 from duckanon.recoding.rows import copy_steps
-from duckanon.recoding.view import read_source
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,10 @@ class Coding:
     `strangers` or, without one, not released."""
 
     name: str  # q0, s0, …
-    type: Type | None  # what a value is there; None: its text is compared
+    type: Type  # what a value is there
     codes: exp.Select
     key: str | None  # how the code is called; None: nobody asks for it
+    by_text: bool = False  # whether texts are compared, not values
     strangers: int | None = None
 
 
@@ -67,15 +68,20 @@ class _OverSource:
         self.plan, self.census, self.source, self.scratch = plan, census, source, scratch
 
     def query(self) -> exp.Select:
-        keys, raw = list(self.plan.keys), [part.column for part in self.plan.shown if self._is_raw(part)]
-        others = [*(self._name(column) for column in raw), *self.census.others]
-        steps: dict[str, exp.Query] = {"source": read_source(self.source, self.source.table)}
-        steps["coded_rows"] = self._coded(others)
-        rows = "coded_rows"
+        raw = {part.key: self._name(part.column) for part in self.plan.shown if self._is_raw(part)}
+        others = [*raw.values(), *self.census.others]
+        # Counted first: there are fewer tuples than rows to find codes for.
+        counted = self.census.counted
+        tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted)
+        steps: dict[str, exp.Query] = {"source": tuples_of_source}
+        steps["coded_tuples"] = self._coded(others)
+        tuples = "coded_tuples"
         if self.plan.placement is not None:
-            rows, steps["placed_rows"] = "placed_rows", self._placed(self.plan.placement, others)
-        steps["cells"] = _counted(rows, [*keys, *others])
-        steps["sized_cells"] = _sized(keys)
+            tuples, steps["placed_tuples"] = "placed_tuples", self._placed(self.plan.placement, others)
+        # What is shown as it is has one code for each value, which tells nothing more.
+        coded = [key for key in self.plan.keys if key not in raw]
+        steps["cells"] = _counted(tuples, [*coded, *others], [key for key in self.plan.keys if key in raw])
+        steps["sized_cells"] = _sized(list(self.plan.keys))
         steps["released_cells"] = self._guarded()
         steps["labelled_cells"] = self._labelled()
         outputs = [column(f"r{at}").as_(name, quoted=True) for at, name in enumerate(self.source.released)]
@@ -99,21 +105,22 @@ class _OverSource:
         query = exp.select().from_(table("source"))
         for coding in self.plan.codings:
             raw, alias = column(coding.name, "source"), f"codes_{coding.name}"
-            known = column("value", alias)
-            compared = (text_of(raw), known) if coding.type is None else (raw, coding.type.released.cast(known))
+            known, type_ = column("value", alias), coding.type.released
+            compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
             on = exp.EQ(this=compared[0], expression=compared[1])
             query = query.join(self._sent(alias, coding.codes), on=on, join_type="left")
             if coding.strangers is None:
                 query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
             if coding.key is not None:
                 query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
-        return query.select(*(column(name, "source") for name in others))
+        return query.select(*(column(name, "source") for name in (*others, "n")))
 
     def _placed(self, placement: exp.Select, others: list[str]) -> exp.Select:
         codes = [coding.key for coding in self.plan.codings if coding.key is not None]
         shown = [column(key, "placement") for key in self.plan.keys]
-        query = exp.select(*shown, *(column(name, "coded_rows") for name in others)).from_(table("coded_rows"))
-        return query.join(self._sent("placement", placement), on=same(codes, "coded_rows", "placement", nulls=False))
+        kept = [column(name, "coded_tuples") for name in (*others, "n")]
+        query = exp.select(*shown, *kept).from_(table("coded_tuples"))
+        return query.join(self._sent("placement", placement), on=same(codes, "coded_tuples", "placement", nulls=False))
 
     def _guarded(self) -> exp.Select:
         """The cells of the classes that are released, and that are as large as they were counted."""
@@ -143,7 +150,8 @@ class _OverSource:
         beside = [*(values.column.name for values in self.census.sensitive), *(kept.name for kept in self.census.keep)]
         order = [*(column(key, "released_cells") for key in self.plan.keys), *(named[name].copy() for name in beside)]
         outputs = [named[name].as_(f"r{at}") for at, name in enumerate(self.source.released)]
-        return query.select(*outputs, column("n", "released_cells")).order_by(*order)
+        labelled = query.select(*outputs, column("n", "released_cells"))
+        return labelled.order_by(*order) if order else labelled
 
     def _joined(self, query: exp.Select, thing: str, labels: exp.Select, code: exp.Expr) -> tuple[exp.Select, exp.Expr]:
         on = exp.EQ(this=code, expression=column("code", thing))
@@ -166,9 +174,11 @@ def _code(raw: exp.Expr, code: exp.Expr, strangers: int | None) -> exp.Expr:
     return sql("CASE WHEN :raw IS NULL THEN 0 ELSE :known END", raw=raw, known=known)
 
 
-def _counted(step: str, names: Iterable[str]) -> exp.Select:
+def _counted(step: str, names: Iterable[str], told: Iterable[str]) -> exp.Select:
+    """The rows by these columns, with others that they tell."""
     columns = [column(name) for name in names]
-    query = exp.select(*columns, sql("COUNT(*)").as_("n")).from_(table(step))
+    of_each = [sql("MIN(:code)", code=column(name)).as_(name) for name in told]
+    query = exp.select(*columns, *of_each, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(table(step))
     return query.group_by(*(part.copy() for part in columns)) if columns else query
 
 

@@ -13,7 +13,8 @@ from duckanon.engine.scratch import Scratch
 from duckanon.recoding.rows import Labels
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
-from duckanon.search.batch import BatchMeasurer, NodeCounts
+from duckanon.search.afar import node_measurer
+from duckanon.search.batch import NodeCounts
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.monotone import top_is_best
@@ -88,12 +89,12 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
 
     if not measurer.policy.search.is_local:
         found = _found_node(measurer, seen, last)
-        recoding = FullDomain(measurer, found.answer) if found.answer else None
+        recoding = FullDomain(measurer.brought(found.answer.node), found.answer) if found.answer else None
         proven = found.effort is None or bool(found.effort["proven"])
         best = top_is_best(measurer)
         return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
-    lattice = Lattice(tuple(h.height for h in measurer.census.hierarchies))
-    (bottom,) = BatchMeasurer(measurer).measure([lattice.bottom])
+    lattice = Lattice.of(measurer.census.hierarchies)
+    (bottom,) = node_measurer(measurer).measure([lattice.bottom])
     placement = find_placement(measurer, seen)
     if placement is None:
         top, best = measurer.measure(lattice.top), top_is_best(measurer)
@@ -106,7 +107,7 @@ def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:
     """By the policy's mode: any node, none finer than the last, or the last and no other."""
     if last is None:
         return search(measurer, seen)
-    (bottom,) = BatchMeasurer(measurer).measure([(0,) * len(last)])
+    (bottom,) = node_measurer(measurer).measure([measurer.census.bottom])
     if measurer.policy.release.mode == "monotone":
         return replace(search(measurer, seen, floor=last), bottom=bottom)
     measured = measurer.measure(last)

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
-from duckanon.census.counting import Census, released_columns
+from duckanon.census.counting import Census
 from duckanon.census.people import counting_unit
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import COLLATED, BoundSource
+from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import shown_as_top
@@ -22,7 +23,7 @@ from duckanon.models.levels import levelled_rules
 from duckanon.models.registry import class_rules
 from duckanon.models.unit import ROWS
 from duckanon.policy import Policy
-from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table, text_of
+from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
 from duckanon.query.steps import with_steps
 from duckanon.search.lattice import Node
 
@@ -127,7 +128,7 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
     if source.entity:
         # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
         query = query.where(sql("source.e IS NOT NULL")).select(column("e", "source"), sql("0").as_("p"))
-    query = query.select(*shown_as_they_are(census), sql("1").as_("n"))
+    query = query.select(*(column(name, "source") for name in shown_as_they_are(census)), sql("1").as_("n"))
     if not computed:
         return query
     # What has no label, whatever the reason, is not known.
@@ -135,11 +136,28 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
     return exp.select("*").from_(query.subquery("labelled")).where(labelled)
 
 
-def shown_as_they_are(census: Census) -> list[exp.Expr]:
-    """s0 … and k0 …, of a row of the `source`; but for pseudonyms, which are made of no row of the source itself."""
+def finest_labels(census: Census, keep: Keeper) -> exp.Select:
+    """Every row of the step `source` with its columns as they were counted: the value or, where the policy allows none
+    so fine, the label that it had then (q0 …). Rows with a value that was not there are left out."""
+    query = exp.select(*(column(name, "source") for name in shown_as_they_are(census))).from_(table("source"))
+    for h in census.hierarchies:
+        value, alias = column(f"q{h.index}", "source"), f"labels_{h.index}"
+        if not h.lowest:
+            query = query.select(value)
+            continue
+        label = literal(h.top) if not h.coded else column(h.label(h.lowest))
+        kept = keep(alias, exp.select(column("value"), label.as_("label")).from_(h.mapping))
+        on, known = exp.EQ(this=value, expression=column("value", alias)), column("value", alias)
+        query = query.join(read_kept(kept, ("value", "label")).subquery(alias), on=on, join_type="left")
+        query = query.where(exp.paren(sql(":value IS NULL OR :known IS NOT NULL", value=value, known=known)))
+        query = query.select(column("label", alias).as_(f"q{h.index}"))
+    return query
+
+
+def shown_as_they_are(census: Census) -> list[str]:
+    """s0 … and k0 …; but for pseudonyms, which are made of no row of the source itself."""
     shown = [f"s{values.index}" for values in census.sensitive]
-    shown += [f"k{at}" for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym)]
-    return [column(name, "source") for name in shown]
+    return shown + [f"k{at}" for at, kept in enumerate(census.keep) if not isinstance(kept, Pseudonym)]
 
 
 def _labelled(
@@ -171,7 +189,7 @@ def _starred(
 ) -> tuple[exp.Select, exp.Expr]:
     if level == hierarchy.height:
         return query, literal(hierarchy.top)
-    label, unknown = text_of(raw), None
+    label, unknown = hierarchy.column.type.released.text(raw), None
     if hierarchy.listing is not None:
         query, listed, label = _with_listing(query, hierarchy, level, raw, keep)
         unknown = sql(":listed IS NULL", listed=listed)
@@ -199,6 +217,6 @@ def _with_listing(
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
     kept = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
     alias = f"labels_{hierarchy.index}"
-    on = exp.EQ(this=text_of(raw), expression=column("value", alias))
+    on = exp.EQ(this=hierarchy.column.type.released.text(raw), expression=column("value", alias))
     query = query.join(read_kept(kept, ("value", "label")).subquery(alias), on=on, join_type="left")
     return query, column("value", alias), column("label", alias)

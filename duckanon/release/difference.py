@@ -41,7 +41,7 @@ def difference(
         return (Message.of("release.difference: ", previous.unread),)
     if previous.classes is None:
         return ()
-    classes = label_classes(released, source.released, source)
+    classes = label_classes(released, home.columns(released.table), source)
     now = scratch.collected("now", classes, "the classes of this release", home)
     sides = _Sides(previous, now, levels, scratch)
     common = [sides.common(hierarchy) for hierarchy in census.hierarchies]

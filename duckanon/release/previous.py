@@ -9,11 +9,11 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
-from duckanon.engine import Engine, Relation, Warehouse
+from duckanon.engine import Column, Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import DuckanonError, Message, ReleaseError
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.expressions import column, sql
 from duckanon.query.names import folded
 from duckanon.release.existing import (
     existing_release,
@@ -80,13 +80,13 @@ def read_previous(
     warehouse, home = source.warehouse, home_of_release(policy, source.warehouse)
     try:
         relation = existing_release(policy, source, scratch)
-        columns = tuple(c.name for c in home.columns(relation.table))
+        columns = home.columns(relation.table)
         if added_to:
             must_have_its_columns(policy, relation, source)
         return Previous(
             _kept("previous", label_classes(relation, columns, source), home, scratch) if compared else None,
-            _kept("previous_rows", _rows(relation, source), home, scratch) if added_to else None,
-            columns,
+            _kept("previous_rows", _rows(relation, columns, source), home, scratch) if added_to else None,
+            tuple(c.name for c in columns),
             said_levels(policy, warehouse) or None,
             rules,
             says_policy(policy, warehouse),
@@ -102,19 +102,24 @@ def _kept(thing: str, rows: exp.Query, home: Engine, scratch: Scratch) -> exp.Ta
     return scratch.collected(thing, rows, "the last release", home)
 
 
-def label_classes(relation: Relation, columns: tuple[str, ...], source: BoundSource) -> exp.Select:
+def label_classes(relation: Relation, columns: list[Column], source: BoundSource) -> exp.Select:
     """g{i}, the labels of the quasi-identifiers, and x rows. By text: a column may be a number in one release and a
     range in the other."""
-    spelled = {folded(name): name for name in columns}
-    labels = {f"g{index}": spelled.get(folded(c.name)) for index, (_, c) in enumerate(source.quasi_identifiers)}
-    texts = {key: text_of(column(name)) for key, name in labels.items() if name is not None}
+    shown = _texts(columns)
+    labels = {f"g{index}": shown.get(folded(c.name)) for index, (_, c) in enumerate(source.quasi_identifiers)}
+    texts = {key: text for key, text in labels.items() if text is not None}
     query = exp.select(*(text.as_(key) for key, text in texts.items()), sql("COUNT(*)").as_("x"))
     query = query.from_(relation.table)
     return query.group_by(*(text.copy() for text in texts.values())) if texts else query
 
 
-def _rows(relation: Relation, source: BoundSource) -> exp.Select:
+def _texts(columns: list[Column]) -> dict[str, exp.Expr]:
+    return {folded(c.name): c.type.text(column(c.name)) for c in columns}
+
+
+def _rows(relation: Relation, columns: list[Column], source: BoundSource) -> exp.Select:
     """t0 … and n: by text, since a file does not tell a number from a label."""
-    texts = [text_of(column(name)) for name in source.released]
+    shown = _texts(columns)
+    texts = [shown[folded(name)] for name in source.released]
     query = exp.select(*(text.as_(f"t{position}") for position, text in enumerate(texts)), sql("COUNT(*)").as_("n"))
     return query.from_(relation.table).group_by(*(text.copy() for text in texts))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource, define_source, must_be_there
@@ -18,6 +20,7 @@ from duckanon.release.fingerprints import relation_fingerprint
 from duckanon.release.mark import made_by
 
 SCHEMA = "duckanon"  # holds what a released view needs to stay true: its mapping tables, its source query
+_LONGEST_THING = len("labels_9999")  # of those that are kept
 
 
 class RelationTarget:
@@ -69,12 +72,12 @@ class RelationTarget:
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.place.kind != "view":
             self.clear_kept()
-        self.published = self.warehouse.publish(self.place, query)
+        self.published = self.warehouse.publish(self.place, query, mark)
         self.sent.clear()
         return self.published
 
     def let_in(self, mark: str) -> None:
-        self.warehouse.let_in(self.published, self.place, mark)
+        self.warehouse.let_in(self.published, self.place)
 
     def _source_must_stand(self) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""
@@ -116,7 +119,15 @@ class RelationTarget:
 
     @property
     def _kept_prefix(self) -> str:
-        return f"{self.policy.name} for {'.'.join(self.place.parts)}: "
+        """Of what is kept for this view. A name that an engine would cut is shortened here: to its beginning, and a
+        hash of the whole."""
+        prefix = f"{self.policy.name} for {'.'.join(self.place.parts)}: "
+        most = self.warehouse.longest_name
+        if most is None or len(prefix.encode()) + _LONGEST_THING <= most:
+            return prefix
+        end = f"… {hashlib.sha256(prefix.encode()).hexdigest()[:16]}: "
+        begin = prefix.encode()[: most - _LONGEST_THING - len(end.encode())].decode(errors="ignore")
+        return begin + end
 
     def clear_kept(self) -> None:
         """Drops what an earlier view of this policy, in this place, needed."""

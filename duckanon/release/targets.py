@@ -56,6 +56,9 @@ def open_target(policy: Policy, warehouse: Warehouse, replace: bool, dry_run: bo
                 f"release.kind: a {policy.release.kind} needs a database to stand in: "
                 "name one in source.database or with --db, or release to parquet or csv"
             )
+        if policy.release.kind == "view" and not warehouse.guards_views:
+            what = "may compute what a reader asks for before a view has hidden anything"
+            raise ReleaseError(f"release.kind: {warehouse.location} {what}, so none could be trusted; release a table")
         target: Target = RelationTarget(policy, warehouse, replace)
     elif policy.release.options.partition_by:
         target = FolderTarget(policy, warehouse, replace)

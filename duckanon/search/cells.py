@@ -19,7 +19,7 @@ def rolled_up(census: Census, finer: exp.Table, node: Node, sensitive: list[int]
     if census.people is not None:
         names.append("e")
         numbers.append("p")
-    above = [hierarchy.code(level + up) for hierarchy, level in pairs for up in range(1, hierarchy.height - level)]
+    above = [hierarchy.code(up) for hierarchy, level in pairs for up in hierarchy.coded if up > level]
     query = exp.select(
         *map(column, names),
         *(sql("MIN(:code)", code=column(name)).as_(name) for name in above),

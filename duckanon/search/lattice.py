@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import prod
 from operator import le
 
+from duckanon.hierarchy import Hierarchy
+
 Node = tuple[int, ...]
 
 
@@ -23,10 +25,19 @@ def meet(nodes: list[Node]) -> Node:
 
 @dataclass(frozen=True)
 class Lattice:
-    """All combinations of levels, from the raw table at the bottom to nothing at all at the top."""
+    """All combinations of levels, from the raw table at the bottom to nothing at all at the top, or some in between."""
 
     heights: tuple[int, ...]
     floor: Node | None = None  # nodes below it are left out; None: none is
+    caps: Node | None = None  # nodes above it are left out; None: none is
+
+    @classmethod
+    def of(cls, hierarchies: Iterable[Hierarchy], floor: Node | None = None) -> Lattice:
+        """The nodes that the policy allows and, of these, those nowhere below the floor."""
+        known = list(hierarchies)
+        lowest = tuple(h.lowest for h in known)
+        bottom = tuple(map(max, lowest, floor)) if floor else lowest
+        return cls(tuple(h.height for h in known), bottom, tuple(h.highest for h in known))
 
     @property
     def bottom(self) -> Node:
@@ -34,16 +45,16 @@ class Lattice:
 
     @property
     def top(self) -> Node:
-        return self.heights
+        return self.caps or self.heights
 
     @property
     def size(self) -> int:
         """pan eq. 1."""
-        return prod(height - low + 1 for height, low in zip(self.heights, self.bottom, strict=True))
+        return prod(high - low + 1 for high, low in zip(self.top, self.bottom, strict=True))
 
     def raisable(self, node: Node) -> Iterator[int]:
         """The attributes that can still be generalized."""
-        return (index for index, level in enumerate(node) if level < self.heights[index])
+        return (index for index, level in enumerate(node) if level < self.top[index])
 
     def lowerable(self, node: Node) -> Iterator[int]:
         """The attributes that can be less generalized."""
@@ -83,7 +94,7 @@ class Lattice:
             highest = failing(node) or node
             for index, level in enumerate(highest):
                 raised = (*node[:index], level + 1, *node[index + 1 :])
-                if level < self.heights[index] and raised not in reached:
+                if level < self.top[index] and raised not in reached:
                     reached.add(raised)
                     heapq.heappush(heap, (bound(raised), raised))
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
+from duckanon.census.counting import brought
 from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
@@ -60,7 +61,7 @@ class Measurer:
         self.policy, self.census = policy, census = problem.policy, problem.census
         self.unit = counting_unit(policy)
         self.judged = [
-            SensitiveRules(values.index, values.table, "code", rules)
+            SensitiveRules(values.index, census.known_values(values.index), "code", rules)
             for values in census.sensitive
             if (rules := class_rules(values.wanted, values.numeric))
         ]
@@ -76,11 +77,17 @@ class Measurer:
         rows = self.unit is ROWS
         if rows and len(asked) == len(census.sensitive) and not census.keep:
             return census.table
-        bottom = (0,) * len(census.hierarchies)
-        query: exp.Query = rolled_up(census, census.table, bottom, asked)
+        query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
         if not rows:
             query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
-        return census.scratch.table("cells", query, "the census, without what no constraint asks for")
+        thing = "cells" if census.afar is None else "cells_afar"
+        return census.kept(thing, query, "the census, without what no constraint asks for")
+
+    def brought(self, node: Node) -> Measurer:
+        """One that measures this node on the workbench, for what is made there of it."""
+        if self.census.afar is None:
+            return self
+        return Measurer(replace(self.problem, census=brought(self.policy, self.census, node)))
 
     def class_steps(self, node: Node) -> dict[str, exp.Select]:
         """The steps to the classes of a node, the last of which is `classes`."""
@@ -92,7 +99,7 @@ class Measurer:
         figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
         worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
         query = select(**_TOTALS, smallest=f"MIN({self.unit.size})", **worst_of).from_(table("classes"))
-        ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.workbench.fetch(
+        ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.engine.fetch(
             with_steps(query, **self.class_steps(node)), f"check: the classes of node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
@@ -125,7 +132,7 @@ class Measurer:
         on = same(keys, "present_values", "holding_classes", nulls=False)
         of_value = select(column("value"), **figures).from_(table("present_values"))
         of_value = of_value.join(table("holding_classes"), on=on).group_by(column("value"))
-        described = exp.alias_(self.census.sensitive[index].table, "known", table=True)
+        described = exp.alias_(self.census.known_values(index), "known", table=True)
         query = (
             select(column("named", "known"), **{name: f"MAX({judged})" for name, judged in measure.judged.items()})
             .from_(table(measure.name))
@@ -138,7 +145,7 @@ class Measurer:
             "present_values": counts,
             measure.name: of_value,
         }
-        rows = self.census.workbench.fetch(with_steps(query, **steps), f"check: {measure.name} at node {node}")
+        rows = self.census.engine.fetch(with_steps(query, **steps), f"check: {measure.name} at node {node}")
         return [dict(zip(("named", *measure.judged), row, strict=True)) for row in rows]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from duckanon.search.batch import BatchMeasurer
+from duckanon.search.afar import node_measurer
 from duckanon.search.found import FoundNode, Seen
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
@@ -20,8 +20,8 @@ def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: st
     from duckanon.search.walk import walk
 
     wanted, hierarchies = measurer.policy.search, measurer.census.hierarchies
-    lattice = Lattice(tuple(h.height for h in hierarchies), floor)
-    batch = BatchMeasurer(measurer)
+    lattice = Lattice.of(hierarchies, floor)
+    batch = node_measurer(measurer)
     method = method or wanted.method
     if method == "optimal":
         return find_optimal(lattice, batch, seen)

@@ -19,9 +19,10 @@ def is_monotone(measurer: Measurer) -> bool:
 
 def top_is_best(measurer: Measurer) -> bool:
     """Whether no node holds if the top does not. What is best of all rows together (ALP and DIF are) need not be with a
-    budget: other nodes suppress other rows."""
+    budget: other nodes suppress other rows; nor where the policy ends the lattice before all rows are one class."""
     of_table = [model for model in _asked(measurer) if isinstance(model, TableModel)]
-    best = _merging_is_safe(measurer) and all(model.best_at_top for model in of_table)
+    together = all(h.highest == h.height for h in measurer.census.hierarchies)
+    best = together and _merging_is_safe(measurer) and all(model.best_at_top for model in of_table)
     return is_monotone(measurer) and (not of_table or best)
 
 

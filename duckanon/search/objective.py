@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from duckanon.search.batch import BatchMeasurer, NodeCounts
+from duckanon.search.batch import NodeCounts, NodeMeasurer
 from duckanon.search.lattice import Node
 
 # A float computed in two ways differs in its last digits; losses this close (relatively) are the same loss.
@@ -26,13 +26,13 @@ class Objective:
     loss: Callable[[list[NodeCounts]], list[float]]
 
 
-def objective(batch: BatchMeasurer, loss: str) -> Objective:
+def objective(batch: NodeMeasurer, loss: str) -> Objective:
     """NCP and precision are weighted by importance; a suppressed row counts as generalized to the top."""
     makers = {"ncp": _ncp, "precision": _precision, "discernibility": _discernibility}
     return makers[loss](batch)
 
 
-def _ncp(batch: BatchMeasurer) -> Objective:
+def _ncp(batch: NodeMeasurer) -> Objective:
     """All rows at the node's levels, but for those that fail: they cost what the top does."""
     hierarchies = batch.census.hierarchies
     per_row = sum(h.importance for h in hierarchies)
@@ -56,7 +56,7 @@ def _ncp(batch: BatchMeasurer) -> Objective:
     return Objective(bound, losses)
 
 
-def _precision(batch: BatchMeasurer) -> Objective:
+def _precision(batch: NodeMeasurer) -> Objective:
     census = batch.census
     weights = sum(h.importance for h in census.hierarchies)
     steps = [[h.importance * level / h.height / weights for level in range(h.height + 1)] for h in census.hierarchies]
@@ -68,7 +68,7 @@ def _precision(batch: BatchMeasurer) -> Objective:
     return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
 
 
-def _discernibility(batch: BatchMeasurer) -> Objective:
+def _discernibility(batch: NodeMeasurer) -> Objective:
     """n rows in at most Π values classes have Σ x² of at least n² / Π values; and no released class is below k."""
     census, k = batch.census, batch.measurer.policy.k
     left_out = census.left_out

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from duckanon.search import FoundNode, Seen, Step
-from duckanon.search.batch import BatchMeasurer, NodeCounts
+from duckanon.search.batch import NodeCounts, NodeMeasurer
 from duckanon.search.effort import Effort, SearchLimits
 from duckanon.search.greedy import least_loss
 from duckanon.search.lattice import Lattice, Node, nowhere_above
@@ -76,7 +76,7 @@ class OptimalSearch:
     """The state of one search."""
 
     def __init__(
-        self, lattice: Lattice, batch: BatchMeasurer, objective: Objective, limits: SearchLimits, seen: Seen
+        self, lattice: Lattice, batch: NodeMeasurer, objective: Objective, limits: SearchLimits, seen: Seen
     ) -> None:
         self.lattice, self.batch, self.objective = lattice, batch, objective
         self.budget, self.limits, self.seen = batch.measurer.problem.budget, limits, seen
@@ -230,7 +230,7 @@ class OptimalSearch:
                 self.improvements.append(found)
 
 
-def find_optimal(lattice: Lattice, batch: BatchMeasurer, seen: Seen) -> FoundNode:
+def find_optimal(lattice: Lattice, batch: NodeMeasurer, seen: Seen) -> FoundNode:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
     wanted = batch.measurer.policy.search
     # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
@@ -240,7 +240,7 @@ def find_optimal(lattice: Lattice, batch: BatchMeasurer, seen: Seen) -> FoundNod
     return replace(found, path=found.path[len(greedy.path) :])
 
 
-def search_on(walked: FoundNode, lattice: Lattice, batch: BatchMeasurer, limits: SearchLimits, seen: Seen) -> FoundNode:
+def search_on(walked: FoundNode, lattice: Lattice, batch: NodeMeasurer, limits: SearchLimits, seen: Seen) -> FoundNode:
     """The best node that is found within the limits, whatever a walk has found; its path, then the better nodes."""
     measurer = batch.measurer
     search = OptimalSearch(lattice, batch, objective(batch, measurer.policy.search.loss), limits, seen)

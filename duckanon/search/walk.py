@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 
 from duckanon.search import FoundNode, Seen, Step
-from duckanon.search.batch import BatchMeasurer, NodeCounts
+from duckanon.search.batch import NodeCounts, NodeMeasurer
 from duckanon.search.lattice import Lattice, Node
 
 # Chooses, of the attributes that can still be generalized, the one to generalize by one level.
@@ -15,7 +15,7 @@ Choice = Callable[[Node], int]
 _BATCH = 8  # nodes per statement: the path does not depend on what is measured
 
 
-def walk(lattice: Lattice, batch: BatchMeasurer, choose: Choice, seen: Seen) -> FoundNode:
+def walk(lattice: Lattice, batch: NodeMeasurer, choose: Choice, seen: Seen) -> FoundNode:
     """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
     path: list[NodeCounts] = []
     for counts in _measured(lattice, batch, choose):
@@ -30,7 +30,7 @@ def walk(lattice: Lattice, batch: BatchMeasurer, choose: Choice, seen: Seen) -> 
     return FoundNode(steps, path[0], measured) if holds else FoundNode(steps, path[0], None, top=measured)
 
 
-def _measured(lattice: Lattice, batch: BatchMeasurer, choose: Choice) -> Iterator[NodeCounts]:
+def _measured(lattice: Lattice, batch: NodeMeasurer, choose: Choice) -> Iterator[NodeCounts]:
     """The nodes of the path, each measured from the aggregate of one before it."""
     nodes = _path(lattice, choose)
     for node in nodes:

@@ -15,7 +15,9 @@ from duckanon.census.source import bind_source
 from duckanon.engine import Warehouse, Workbench
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
+from duckanon.engine.warehouse import Told
 from duckanon.policy import Policy
+from duckanon.query.dialects import WORKBENCH
 from duckanon.recoding import find_recoding
 from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.search.measure import Measurer
@@ -63,12 +65,21 @@ class Far(DuckDB):
     def workbench(self) -> Workbench:
         return self._bench
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
-        rows = self.connection.sql(query.sql(self.dialect, identify=True)).to_arrow_table()
-        self.came.append((note, rows.num_rows))
-        self._bench.connection.register("came", rows)
-        self._bench.fetch(f"CREATE TEMP TABLE {name.sql(self._bench.dialect, identify=True)} AS FROM came")
-        self._bench.connection.unregister("came")
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+        if told is not None:
+            told(self.fetch(exp.select("COUNT(*)").from_(query.subquery("counted")))[0][0])
+        self.came.append((note, _moved(name, query, self.connection, self._bench.connection)))
+
+    def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
+        _moved(name, query, self._bench.connection, self.connection)
+
+
+def _moved(name: exp.Table, query: exp.Query, there: duckdb.DuckDBPyConnection, here: duckdb.DuckDBPyConnection) -> int:
+    rows = there.sql(query.sql(WORKBENCH, identify=True)).to_arrow_table()
+    here.register("came", rows)
+    here.execute(f"CREATE TEMP TABLE {name.sql(WORKBENCH, identify=True)} AS FROM came")
+    here.unregister("came")
+    return int(rows.num_rows)
 
 
 @pytest.fixture
@@ -98,10 +109,17 @@ def found(policy: Policy, warehouse: Warehouse) -> tuple[Any, ...]:
 
 
 METHODS = ("greedy", "optimal", "datafly", "climb", "alpha_k_clustering")
+SEARCHED = [(method, 'table = "people"') for method in METHODS]
+SEARCHED += [("greedy", 'query = "SELECT * FROM people WHERE age < 58"')]
 
 
-@pytest.mark.parametrize("table", ['table = "people"', 'query = "SELECT * FROM people WHERE age < 58"'])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("method", "table"),
+    [
+        *((method, 'table = "people"') for method in METHODS),
+        ("greedy", 'query = "SELECT * FROM people WHERE age < 58"'),
+    ],
+)
 def test_the_search_sees_only_its_workbench(
     source: duckdb.DuckDBPyConnection, tmp_path: Path, method: str, table: str
 ) -> None:
@@ -112,6 +130,24 @@ def test_the_search_sees_only_its_workbench(
     assert far.workbench.fetch("SELECT count(*) FROM duckdb_tables()") == [(0,)]
     temporary = "SELECT (SELECT count(*) FROM duckdb_tables() WHERE temporary), count(*) FROM duckdb_views() "
     assert source.execute(temporary + "WHERE temporary AND NOT internal").fetchall() == [(0, 0)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_never_published_finer_is_not_counted_finer(
+    source: duckdb.DuckDBPyConnection, tmp_path: Path, method: str
+) -> None:
+    text = POLICY.replace("[5, 10, 20] }}", "[5, 10, 20] }}\nat_least = 1\nat_most = 2")
+    text = text.replace('["month", "year"] }}', '["month", "year"] }}\nat_least = 2')
+    policy = Policy.parse(text.format(method=method, source='table = "people"', entity=""), tmp_path)
+    near, far = DuckDB.wrap(source), Far(source)
+    assert found(policy, far) == found(policy, near)
+    came = {note: rows for note, rows in far.came if not note.startswith("hierarchy")}
+    values = {"values of age": 40, "values of born": 400, "values of city": 3, "values of job": 3}
+    # 8 ranges of five years, 2 years, and the jobs, cities and illnesses that come together: not a row more.
+    (scan,) = source.execute(
+        "SELECT count(*) FROM (SELECT DISTINCT age // 5, year(born), city, job, ill, ward FROM people)"
+    ).fetchall()
+    assert came == values | {"the source, counted in one scan": scan[0]}
 
 
 def test_people_too(source: duckdb.DuckDBPyConnection, tmp_path: Path) -> None:

@@ -76,8 +76,12 @@ RELEASES = {
 }
 
 
-@pytest.mark.parametrize("kind", RELEASES)
-@pytest.mark.parametrize("source", [TABLE, 'query = "SELECT * FROM people"', 'file = "people.csv"'])
+# Every kind of release from a table, and every other kind of source to one.
+RELEASED = [(TABLE, kind) for kind in RELEASES]
+RELEASED += [('query = "SELECT * FROM people"', "view"), ('file = "people.csv"', "partitions")]
+
+
+@pytest.mark.parametrize(("source", "kind"), RELEASED)
 def test_after_a_release(connection: duckdb.DuckDBPyConnection, tmp_path: Path, kind: str, source: str) -> None:
     connection.execute(f"COPY people TO '{tmp_path / 'people.csv'}'")
     before, wanted = state(connection), policy(tmp_path, RELEASES[kind], source)

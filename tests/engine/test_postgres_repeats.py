@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tests.engine.conftest import Place
 from tests.support.command import Command
 from tests.support.far_people import FAR, FAR_UNCOMPARED
+from tests.support.far_place import Place
 from tests.support.folder import Folder
 
 MORE = """INSERT INTO people SELECT 'new ' || i, 20 + (i * 7) % 40, '021' || (30 + i % 12),

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.engine.conftest import Place
 from tests.support.command import Command
 from tests.support.far_people import FAR_UNCOMPARED, FAR_VIEW
+from tests.support.far_place import Place
 from tests.support.folder import Folder
 
 ROLES = ("reader", "other", "team", "member", "stranger")
@@ -137,6 +137,7 @@ def test_readers_never_find_nothing_and_wait_for_a_moment_only(
 
     def read() -> None:
         with peopled.of("reader").connect() as connection, connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})  # a SELECT, as others ask
             while not over.is_set():
                 begun = time.monotonic()
                 try:

@@ -11,7 +11,8 @@ import pytest
 
 import duckanon
 from duckanon import Policy
-from tests.engine.conftest import Place, fresh
+from tests.support.far_place import Place
+from tests.support.postgres import Server
 
 CITY, DIAGNOSIS, WARD = (f"{thing} of the hidden one" for thing in ("city", "HIV", "ward"))
 HIDDEN = (CITY, DIAGNOSIS, WARD, "471147114")
@@ -70,10 +71,11 @@ MINE = (
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def view(request: pytest.FixtureRequest, server: Place) -> Iterator[Place]:
+def view(request: pytest.FixtureRequest, postgres: Server) -> Iterator[Place]:
     """A view `v` of 120 patients, and a few who are not shown; for a reader of the view alone."""
     kind = request.param
-    with fresh(server) as place:
+    with postgres.new_database() as address:
+        place = Place.at(address)
         place.sql(*PATIENTS, "CREATE ROLE reader LOGIN")
         method = kind if kind in ("climb", "l_c_clustering") else "greedy"
         source = 'query = "SELECT * FROM patients"' if kind == "query" else 'table = "patients"'
@@ -150,9 +152,9 @@ def test_no_expression_meets_a_row_that_is_not_shown(view: Place, raising: str) 
 
 
 def test_below_a_plain_guard_they_would_meet_it(view: Place) -> None:
-    view.of("postgres").sql(
-        "CREATE OR REPLACE VIEW plain AS SELECT * FROM patients WHERE ward LIKE 'ward _'",
-        "GRANT SELECT ON plain TO reader",
+    view.owner.sql(
+        "CREATE OR REPLACE VIEW public.plain AS SELECT * FROM patients WHERE ward LIKE 'ward _'",
+        "GRANT SELECT ON public.plain TO reader",
     )
     with pytest.raises(Exception, match=f"saw {WARD}"):
         view.sql("SELECT * FROM plain WHERE leak(ward)")
@@ -192,7 +194,7 @@ REFUSED = (
 
 
 def test_the_reader_reaches_nothing_but_the_view(view: Place) -> None:
-    owner = view.of("postgres")
+    owner = view.owner
     kept = owner.sql("SELECT quote_ident(CAST(c.relname AS text)) FROM pg_class c JOIN pg_namespace n "
                      "ON n.oid = c.relnamespace WHERE n.nspname = 'duckanon' AND c.relkind IN ('r', 'v')")  # fmt: skip
     assert len(kept) > 2  # the ledger, and what is kept for the view

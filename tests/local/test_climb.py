@@ -54,27 +54,30 @@ def climbed(wanted: Policy, census: Census) -> Placement | None:
 
 def levels_of(census: Census, placement: Placement) -> dict[Codes, Levels]:
     """The levels of every tuple that is placed; none is placed twice."""
-    width = len(census.hierarchies)
-    assert placement.keys == tuple(h.code(0) for h in census.hierarchies)
-    levels = ", ".join(f"l{index}" for index in range(width))
-    found = census.workbench.fetch(f'SELECT {", ".join(placement.keys)}, {levels} FROM "{placement.table.name}"')
-    placed = {row[:width]: row[width:] for row in found}
+    codes = len(census.finest)
+    assert placement.keys == tuple(census.finest)
+    levels = ", ".join(f"l{index}" for index in range(len(census.hierarchies)))
+    names = ", ".join([*placement.keys, levels])
+    found = census.workbench.fetch(f'SELECT {names} FROM "{placement.table.name}"')
+    placed = {row[:codes]: row[codes:] for row in found}
     assert len(placed) == len(found)
+    for of_tuple in placed.values():
+        assert all(level in h.allowed for h, level in zip(census.hierarchies, of_tuple, strict=True))
     return placed
 
 
 def codes_of(census: Census, hierarchy: Hierarchy) -> dict[Value, int]:
-    found = census.workbench.fetch(f'SELECT value, code_0 FROM "{hierarchy.mapping.name}"')
+    found = census.workbench.fetch(f'SELECT value, code_{hierarchy.lowest} FROM "{hierarchy.mapping.name}"')
     return {**dict(found), None: 0}
 
 
 def released(problem: ref.Problem, census: Census, placement: Placement) -> list[dict[str, Value]]:
     """The rows as they would be released: labels as text, whatever level they come from."""
     placed = levels_of(census, placement)
-    codes = [codes_of(census, hierarchy) for hierarchy in census.hierarchies]
+    codes = {h.column.name: codes_of(census, h) for h in census.hierarchies if h.coded}
     rows = []
     for row in problem.rows:
-        levels = placed.get(tuple(code[row[name]] for code, name in zip(codes, problem.qi, strict=True)))
+        levels = placed.get(tuple(code[row[name]] for name, code in codes.items()))
         if levels is not None:
             labels = [hierarchy.label(row[hierarchy.column], level) for hierarchy, level in problem.at(levels)]
             texts = [None if label is None else ref.text(label) for label in labels]

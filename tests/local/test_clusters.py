@@ -57,6 +57,13 @@ def policy(model: str, k: int, suppression: str) -> Policy:
     return small_policy(model, k, suppression, 'hierarchy = { table = "dim", columns = ["c", "group", "all"] }')
 
 
+def bounded(wanted: Policy, *levels: tuple[int, int | None]) -> Policy:
+    """With the levels that each column may have."""
+    pairs = zip(wanted.quasi_identifiers, levels, strict=True)
+    quasi = tuple(replace(q, at_least=low, at_most=high) for q, (low, high) in pairs)
+    return replace(wanted, quasi_identifiers=quasi, search=replace(wanted.search, method="alpha_k_clustering"))
+
+
 def labels(row: Row) -> list[list[str | None]]:
     """The texts of a row's quasi-identifiers at every level."""
     a, b, c, _ = row
@@ -110,11 +117,13 @@ def try_to_place(method: Method, wanted: Policy, rows: list[Row], threads: int =
         name = placement.table.sql("duckdb")
         table = connection.execute(f"FROM {name} ORDER BY ALL").fetchall()
         assert len({row[: len(placement.keys)] for row in table}) == len(table)  # no cell twice
+        assert all(level in h.allowed for row in table for h, level in zip(census.hierarchies, row[-3:], strict=True))
         joins, keys = [], {}
         for hierarchy in census.hierarchies:
             alias, quasi = f"m{hierarchy.index}", hierarchy.column.name
             joins.append(f"LEFT JOIN {hierarchy.mapping.sql('duckdb')} {alias} ON {alias}.value = t.{quasi}")
-            keys[hierarchy.code(0)] = f"COALESCE({alias}.code_0, 0)"
+            if hierarchy.coded:
+                keys[hierarchy.code(hierarchy.lowest)] = f"COALESCE({alias}.code_{hierarchy.lowest}, 0)"
         value = wanted.sensitive[0]
         shown = "t.s" if value.publish == "value" else f"CASE t.s {_levels(wanted)} END"
         joins.append(f"LEFT JOIN {census.sensitive[0].table.sql('duckdb')} v ON v.value = {shown}")
@@ -203,6 +212,35 @@ def test_every_class_holds(method: Method, model: str, suppression: str) -> None
     assert placed.levels.count(None) <= wanted.budget(len(rows))
 
 
+BOUNDS: list[list[tuple[int, int | None]]] = [
+    [(1, None), (1, None), (0, None)],
+    [(0, 2), (0, None), (0, 1)],
+    [(1, 2), (2, 2), (1, 1)],
+    [(3, 3), (0, 1), (2, 2)],
+]
+
+
+@pytest.mark.parametrize("levels", BOUNDS)
+@pytest.mark.parametrize("method", METHODS)
+def test_within_the_levels_allowed_too_every_class_holds(method: Method, levels: list[tuple[int, int | None]]) -> None:
+    rows = some_rows("bounds") * 2
+    wanted = bounded(policy(MODELS["levels"], 3, "0.3"), *levels)
+    placed = place(method, wanted, rows)
+    must_hold(placed)
+    assert placed.levels.count(None) <= wanted.budget(len(rows))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_can_meet_nobody_is_not_released(method: Method) -> None:
+    """Two rows that may not be generalized beyond what tells them from all others."""
+    rows: list[Row] = [*some_rows("alone"), (40, "aa", "0", 1), (60, "aa", "0", 2)]
+    levels: list[tuple[int, int | None]] = [(0, 2), (0, None), (0, None)]
+    assert try_to_place(method, bounded(policy(MODELS["k"], 2, "0"), *levels), rows) is None
+    placed = place(method, bounded(policy(MODELS["k"], 2, "0.5"), *levels), rows)
+    must_hold(placed)
+    assert placed.levels[-2:] == [None, None]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_in_order_too_every_class_holds(method: Method, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many clusters only those that stand close in some order are compared."""
@@ -236,24 +274,25 @@ def test_nothing_feasible_is_said() -> None:
 # -- losses ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("levels", [[(0, None)] * 3, [(1, None), (0, None), (1, None)], [(3, 3), (1, 2), (2, None)]])
 @pytest.mark.parametrize("suppression", ["0", "0.3"])
-def test_losses_equal_plain_python(suppression: str) -> None:
+def test_losses_equal_plain_python(suppression: str, levels: list[tuple[int, int | None]]) -> None:
     rows = some_rows("losses" + suppression)
-    placed = place(alpha_k_clustering, policy(MODELS["complete"], 3, suppression), rows)
+    placed = place(alpha_k_clustering, bounded(policy(MODELS["complete"], 3, suppression), *levels), rows)
     heights = (3, 2, 2)
     ages = [row[0] for row in rows if row[0] is not None]
     expected = expected_loss = 0.0
-    for levels in placed.levels:
-        expected += sum(1 if levels is None else level / h for level, h in zip(levels or heights, heights, strict=True))
+    for of_row in placed.levels:
+        expected += sum(1 if of_row is None else level / h for level, h in zip(of_row or heights, heights, strict=True))
     for members in placed.classes().values():
         held = {rows[row][0] for row in members}
         numbers = [age for age in held if age is not None]
         mixed = None in held and bool(numbers)
         share = 1.0 if mixed else (max(numbers) - min(numbers)) / (max(ages) - min(ages)) if numbers else 0.0
         for row in members:
-            levels = placed.levels[row]
-            assert levels is not None
-            expected_loss += share + levels[1] / 2 + levels[2] / 2
+            at = placed.levels[row]
+            assert at is not None
+            expected_loss += share + at[1] / 2 + at[2] / 2
     expected_loss += 3 * placed.levels.count(None)
     assert placed.distortion == pytest.approx(expected)
     assert placed.information_loss == pytest.approx(expected_loss)

@@ -138,3 +138,11 @@ def test_what_a_policy_asks_for_less(old: str, new: str, said: list[str]) -> Non
     for words in said:
         assert any(words in line for line in found), found
     assert list(weaker(then, then)) == []
+
+
+def test_a_finer_level_is_less() -> None:
+    section = "[quasi_identifiers.sex]\n"
+    bounded = PEOPLE.replace(section, f"{section}at_least = 1\n")
+    assert said(bounded, PEOPLE) == ["quasi_identifiers.sex.at_least was 1, is gone"]
+    assert not said(PEOPLE, bounded)
+    assert not said(PEOPLE, PEOPLE.replace(section, f"{section}at_most = 0\n"))

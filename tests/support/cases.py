@@ -62,13 +62,17 @@ class Case:
         return [name for name in self.columns if name != "name"]
 
     def toml(self, kind: str = "table") -> str:
+        return written(self.document(kind))
+
+    def document(self, kind: str = "table") -> dict[str, Any]:
+        """What the policy file says."""
         policy = self.policy
-        document = {
+        return {
             "name": "people",
             "source": {"query": "SELECT * FROM people"} if self.by_query else {"table": "people"},
             "privacy": {"k": policy.k, "suppression": policy.suppression},
             "quasi_identifiers": {
-                q.column: {"hierarchy": g.hierarchy, "importance": q.importance}
+                q.column: {"hierarchy": g.hierarchy, "importance": q.importance} | bounds(q)
                 for q, g in zip(policy.quasi_identifiers, self.generalized, strict=True)
             },
             "sensitive": {s.column: thresholds(s) for s in policy.sensitive},
@@ -76,7 +80,14 @@ class Case:
             "search": {"method": policy.method, "weighting": policy.weighting},
             "release": {"kind": kind, "to": RELEASE},
         }
-        return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
+
+
+def written(document: Mapping[str, Any]) -> str:
+    return "".join(f"{key} = {toml(value)}\n" for key, value in document.items())
+
+
+def bounds(wanted: ref.QuasiIdentifier) -> dict[str, Any]:
+    return {"at_least": wanted.at_least or None, "at_most": wanted.at_most}
 
 
 def thresholds(wanted: ref.Sensitive) -> dict[str, Any]:
@@ -150,7 +161,7 @@ def intervals(draw: st.DrawFn) -> Generalized:
 @st.composite
 def masks(draw: st.DrawFn) -> Generalized:
     kept = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3)), reverse=True))
-    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 9999))]))
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 9999)), numbers("DOUBLE")]))
     column = Column(type_, draw(domain(values)), draw(domain(values)))
     return Generalized(column, ref.Mask(kept), {"mask": kept})
 
@@ -169,7 +180,7 @@ def calendars(draw: st.DrawFn) -> Generalized:
 @st.composite
 def listed(draw: st.DrawFn, place: int) -> Generalized:
     """A random tree, as a table of the warehouse or as a file, that may list more than the source has."""
-    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99))]))
+    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99)), numbers("DOUBLE")]))
     column = Column(type_, draw(domain(values)), draw(domain(values)))
     texts = {ref.text(value) for value in column.values + draw(domain(values))}
     tree: dict[str, tuple[str, ...]] = {text: (text,) for text in sorted(texts)}
@@ -233,7 +244,7 @@ def maybe(draw: st.DrawFn, values: st.SearchStrategy[Any], one_in: int = 4) -> A
 
 @st.composite
 def sensitives(draw: st.DrawFn, name: str) -> tuple[Column, ref.Sensitive]:
-    choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-3, 9)), numbers("DECIMAL")]
+    choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-3, 9)), numbers("DECIMAL"), numbers("DOUBLE")]
     type_, values = draw(st.sampled_from(choices))
     column = Column(type_, draw(domain(values, least=2)), draw(domain(values)))
     wanted = ref.Sensitive(
@@ -297,10 +308,18 @@ ODD = ("age", "the zip", "Größe")
 
 
 @st.composite
+def quasi_identifiers(draw: st.DrawFn, name: str, kind: ref.Kind) -> ref.QuasiIdentifier:
+    """Every third may not be released at some of its levels."""
+    two = st.lists(st.integers(0, kind.height), min_size=2, max_size=2)
+    least, most = sorted(draw(two)) if chance(draw, 3) else (0, None)
+    return ref.QuasiIdentifier(name, kind, draw(IMPORTANCES), least, most)
+
+
+@st.composite
 def cases(draw: st.DrawFn) -> Case:
     size, seed = draw(SIZES), draw(SEEDS)
     parts = [draw(generalized(place)) for place in range(draw(st.sampled_from([2, 1, 2, 3])))]
-    quasi = [ref.QuasiIdentifier(name, part.kind, draw(IMPORTANCES)) for name, part in zip(ODD, parts, strict=False)]
+    quasi = [draw(quasi_identifiers(name, part.kind)) for name, part in zip(ODD, parts, strict=False)]
     secret = [draw(sensitives(f"secret {place}")) for place in range(draw(st.sampled_from([1, 1, 2, 0])))]
     columns = {q.column: part.column for q, part in zip(quasi, parts, strict=True)}
     columns |= {wanted.column: column for column, wanted in secret}

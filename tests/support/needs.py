@@ -23,10 +23,10 @@ def duckdb_shell() -> str | None:
     return shutil.which("duckdb", path=str(Path(sys.executable).parent)) or shutil.which("duckdb")
 
 
-def postgres_programs() -> Path | None:
-    """The folder with PostgreSQL's own programs, the newest of several."""
+def installed_postgres() -> Path | None:
+    """The folder with the programs of the PostgreSQL that the system has, the oldest of several."""
     found = [*map(Path, filter(None, [shutil.which("pg_ctl")])), *Path("/usr/lib/postgresql").glob("*/bin/pg_ctl")]
-    return max(found).parent if found and shutil.which("psql") else None
+    return min(found).parent if found else None
 
 
 def unless(there: object, why: str) -> str | None:
@@ -39,11 +39,11 @@ NEEDS: Mapping[str, Callable[[], str | None]] = {
     "dbt": lambda: None,
     "duckdb_cli": lambda: unless(duckdb_shell(), "the duckdb command is not installed"),
     "full_device": lambda: unless(Path("/dev/full").exists(), "there is no /dev/full"),
+    "installed_postgres": lambda: unless(installed_postgres(), "PostgreSQL is not installed"),
     "linux": lambda: unless(sys.platform == "linux", "this is not Linux"),
     "many": lambda: unless("PROPERTY_EXAMPLES" in os.environ, "it takes minutes: set PROPERTY_EXAMPLES"),
-    "postgres": lambda: unless(postgres_programs(), "PostgreSQL is not installed"),
     "root": lambda: unless(os.name == "posix" and os.getuid() == 0, "only root may do it"),
-    "spark": lambda: unless(shutil.which("spark-sql"), "Spark is not installed"),
+    "spark": lambda: unless(shutil.which("java"), "Java is not installed"),
 }
 
 

@@ -24,7 +24,7 @@ kind = "table"
 to = "people_anonymous"
 """
 EXPORT = PEOPLE.replace('kind = "table"', 'kind = "csv"').replace('"people_anonymous"', '"people.csv"')
-# Where the last release is of no interest, comparing with it would take half of a run.
+# Where the last release is of no interest, comparing with it would only take time.
 UNCOMPARED = 'difference = "ignore"\n'
 NAMED = '[ledger]\ndatabase = "ledger.duckdb"\n'
 

@@ -188,10 +188,16 @@ class Hierarchy:
     kind: Kind
     importance: float
     values: tuple[Value, ...]  # of every source row
+    lowest: int = 0  # the levels that are allowed
+    cap: int | None = None
 
     @property
     def height(self) -> int:
         return self.kind.height
+
+    @property
+    def highest(self) -> int:
+        return self.height if self.cap is None else self.cap
 
     def label(self, value: Value, level: int) -> Value:
         if level == self.height:
@@ -204,7 +210,7 @@ class Hierarchy:
 
     @cached_property
     def top(self) -> str:
-        return self.kind.top(self.values)
+        return self.kind.top(self.values if self.lowest < self.height else [""])
 
     @cached_property
     def domain(self) -> tuple[Value, ...]:
@@ -321,6 +327,8 @@ class QuasiIdentifier:
     column: str
     kind: Kind
     importance: float = 1.0
+    at_least: int = 0
+    at_most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -535,13 +543,19 @@ class Problem:
     @cached_property
     def hierarchies(self) -> tuple[Hierarchy, ...]:
         return tuple(
-            Hierarchy(q.column, q.kind, q.importance, tuple(row[q.column] for row in self.source))
+            Hierarchy(
+                q.column, q.kind, q.importance, tuple(row[q.column] for row in self.source), q.at_least, q.at_most
+            )
             for q in self.policy.quasi_identifiers
         )
 
     @property
+    def bottom(self) -> Node:
+        return tuple(h.lowest for h in self.hierarchies)
+
+    @property
     def top(self) -> Node:
-        return tuple(h.height for h in self.hierarchies)
+        return tuple(h.highest for h in self.hierarchies)
 
     def at(self, node: Node) -> list[tuple[Hierarchy, int]]:
         return list(zip(self.hierarchies, node, strict=True))
@@ -610,7 +624,7 @@ class Walk:
 def walk(problem: Problem) -> Walk:
     """From the bottom upwards until a node holds or the top fails."""
     path: list[SensitiveRules] = []
-    node: Node = (0,) * len(problem.hierarchies)
+    node = problem.bottom
     while True:
         path.append(problem.judge(node))
         if path[-1].holds(problem.budget):
@@ -647,7 +661,7 @@ def most_values(problem: Problem, node: Node) -> int:
 
 
 def lattice(problem: Problem) -> Iterator[Node]:
-    return product(*(range(height + 1) for height in problem.top))
+    return product(*(range(low, high + 1) for low, high in zip(problem.bottom, problem.top, strict=True)))
 
 
 # -- utility (§3): a suppressed row counts as generalized to the top ----------------------------------

@@ -12,7 +12,6 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ import pytest
 import sqlglot
 
 from tests.support.command import Command
+from tests.support.environments import install, make_environment, scripts_of
 from tests.support.needs import missing
 from tests.support.paths import ROOT
 
@@ -43,16 +43,13 @@ Person = tuple[Any, ...]
 @pytest.fixture(scope="session")
 def dbt() -> Path:
     """The dbt command of an environment that holds what requirements.txt asks for."""
-    scripts = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
+    scripts = scripts_of(ENVIRONMENT)
     installed = ENVIRONMENT / "requirements.txt"
     wanted = REQUIREMENTS.read_text(encoding="utf-8")
     if not (installed.is_file() and installed.read_text(encoding="utf-8") == wanted and (scripts / "python").exists()):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+        make_environment(ENVIRONMENT)
         (ENVIRONMENT / ".gitignore").write_text("*\n", encoding="utf-8")
-        pip = [str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        told = subprocess.run(
-            [*pip, "--retries", "1", "--requirement", str(REQUIREMENTS)], capture_output=True, text=True, check=False
-        )
+        told = install(ENVIRONMENT, "--retries", "1", "--requirement", str(REQUIREMENTS))
         assert "ResolutionImpossible" not in told.stderr, told.stderr
         if told.returncode:
             last = [line for line in told.stderr.splitlines() if line.startswith("ERROR")][-1:]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.environments import install, make_environment, scripts_of
 from tests.support.paths import ROOT
 
 
@@ -42,15 +43,12 @@ def test_the_wheel_says_who_made_it(wheel: Path) -> None:
 
 
 def test_the_wheel_runs_the_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
-    binary = tmp_path / "venv" / "bin"
-    subprocess.run([str(binary / "pip"), "install", "--quiet", str(wheel)], check=True, capture_output=True)
-    ended = subprocess.run(
-        [str(binary / "duckanon"), "demo"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    make_environment(tmp_path / "venv")
+    told = install(tmp_path / "venv", str(wheel))
+    assert told.returncode == 0, told.stderr
+    command = str(scripts_of(tmp_path / "venv") / "duckanon")
+    ended = subprocess.run([command, "demo"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
     assert "released to table patients_anonymous, and verified there" in ended.stdout
-    listed = subprocess.run(
-        [str(binary / "duckanon"), "hierarchy"], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
+    listed = subprocess.run([command, "hierarchy"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "us_states" in listed.stdout

@@ -179,7 +179,7 @@ def same_result(case: Case, result: Result, answer: ref.SensitiveRules) -> None:
     problem, rows = case.problem, len(answer.released)
     assert result.status == "released"
     assert result.levels == dict(zip(problem.qi, answer.node, strict=True))
-    assert result.heights == dict(zip(problem.qi, problem.top, strict=True))
+    assert result.heights == {h.column: h.height for h in problem.hierarchies}
     assert result.rows == {"source": len(case.rows), "released": rows, "suppressed": answer.failing_rows}
     assert result.classes == len(answer.good)
     same_findings(result, answer.good_findings | answer.table_findings)
@@ -277,8 +277,8 @@ def test_view_shows_only_what_holds(data: st.DataObject) -> None:
         result = run(case, db, folder, "view")
         if not result.good:
             return
-        answer = ref.walk(case.problem).answer
-        assert answer is not None
+        assert result.levels is not None
+        answer = case.problem.judge(tuple(result.levels.values()))
         assert counted(released(case, db)) == counted(answer.released)
         later = data.draw(changed(case))
         db.execute("DELETE FROM people")

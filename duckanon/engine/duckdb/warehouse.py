@@ -19,6 +19,7 @@ from duckanon.engine.duckdb.sources import Sources
 from duckanon.engine.duckdb.spill import Spill
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import ReadFile, Reading, Relation
+from duckanon.engine.warehouse import Told
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.query.expressions import create, drop, sql
@@ -27,6 +28,11 @@ from duckanon.query.names import split_name
 
 class DuckDB(Workbench):
     """A connection to DuckDB: the warehouse and its own workbench."""
+
+    dialect_name = "duckdb"
+    longest_name: int | None = None
+    keeps_ledger = True
+    guards_views = True
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None
@@ -74,6 +80,10 @@ class DuckDB(Workbench):
         return True
 
     @property
+    def may_keep(self) -> bool:
+        return False  # the workbench has them
+
+    @property
     def database(self) -> Path | None:
         ((path,),) = self.fetch("SELECT path FROM duckdb_databases() WHERE database_name = current_database()")
         return Path(path) if path else None
@@ -91,8 +101,12 @@ class DuckDB(Workbench):
                 self.connection.execute("ROLLBACK")
             raise
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+        """Nothing is copied: what is counted is there already, and its number costs nothing."""
         self.execute(create("TABLE", name, query, temporary=True), note)
+        if told is not None:
+            ((rows,),) = self.fetch(exp.select("COUNT(*)").from_(name))
+            told(rows)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.collect(name, query, note)
@@ -191,13 +205,14 @@ class DuckDB(Workbench):
     def make_way(self, standing: Relation) -> None:
         self.execute(drop(standing.kind.upper(), standing.table))
 
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         """In its place at once: nobody sees it before the transaction ends."""
         self.execute(create(relation.kind.upper(), relation.table, query), "the release")
+        self.comment(relation, mark)
         return relation
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
-        self.comment(published, mark)
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        pass
 
     def comment(self, relation: Relation, said: str) -> None:
         self.run(f"COMMENT ON {relation.kind.upper()} {relation.spelled} IS {text(said)}")

@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.engine.postgres.types import CatalogType, type_of
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
-from duckanon.query.names import PART, quoted, unquoted
+from duckanon.query.names import PART, unquoted
 
 RELATIONS = """
     SELECT n.nspname, c.relname, CASE WHEN c.relkind = 'v' THEN 'view' ELSE 'table' END,
@@ -38,12 +38,13 @@ def literal(text: str) -> str:
     return exp.Literal.string(text).sql("postgres")
 
 
-def sql_name(spelled: str) -> str | None:
-    """A name as SQL spells it, as PostgreSQL reads it: what is not quoted is in lower case. None: it is none."""
+def sql_name(spelled: str) -> tuple[str, ...] | None:
+    """A name as SQL spells it, in parts, as PostgreSQL reads it: what is not quoted is in lower case. None: it is
+    none."""
     if not re.fullmatch(rf"(?:{PART})(?:\.(?:{PART})){{0,1}}", spelled):
         return None
     parts = re.findall(PART, spelled)
-    return quoted(*(unquoted(part) if part.startswith('"') else part.lower() for part in parts))
+    return tuple(unquoted(part) if part.startswith('"') else part.lower() for part in parts)
 
 
 def relation_of(row: tuple[Any, ...]) -> Relation:

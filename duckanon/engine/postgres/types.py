@@ -13,13 +13,14 @@ _FAMILIES = {
     **dict.fromkeys(("text", "varchar"), Family.TEXT),
     "date": Family.DATE,
     **dict.fromkeys(("timestamp", "timestamptz"), Family.MOMENT),
-    **dict.fromkeys(("time", "timetz"), Family.TIME_OF_DAY),
+    "time": Family.TIME_OF_DAY,
     "bool": Family.BOOLEAN,
     "uuid": Family.OTHER,
 }
 # Texts, too, but for blanks at their end or a length that the type says.
-_TEXTS = ("bpchar", "char", "name", "citext")
+_TEXTS = ("bpchar", "name")
 _ONE_TEXT = ("int2", "int4", "int8", "text", "varchar", "bool", "date", "timestamp", "uuid")
+_CAST = "cast it in source.query"
 _MOST_DIGITS = 38
 _SCALED = re.compile(r"numeric\((\d+),(\d+)\)")
 
@@ -40,18 +41,22 @@ def type_of(found: CatalogType) -> Type:
     if found.kind == "e":
         return _typed(Family.ENUMERATION, found.word, plain="text")
     if found.element is not None:
-        return _typed(Family.LIST, found.word, comparable=found.element in _FAMILIES)
+        # Of how many dimensions, the type does not say.
+        return _typed(Family.LIST, found.word, plain="text")
     if found.name == "numeric":
         return _numeric(found.word)
     if found.kind not in ("b", "r", "m"):
         return _typed(Family.OTHER, found.word, comparable=False)
-    if found.name == "citext" or not found.deterministic:
-        return _typed(Family.TEXT, found.word, comparable=False)
+    if found.name == "citext":
+        return _typed(Family.TEXT, found.word, comparable=False, remedy=f"{_CAST}: CAST(column AS text)")
+    if not found.deterministic:
+        word = f"{found.word} with a collation by which texts that look different are equal"
+        return _typed(Family.TEXT, word, comparable=False, remedy=f'{_CAST}: column COLLATE "C"')
     if found.name in _TEXTS:
         return _typed(Family.TEXT, found.word, plain="text", one_text=True)
-    if found.name not in _FAMILIES:  # json, inet, interval, ranges, bytes, …
+    if found.name not in _FAMILIES:  # json, inet, ranges, bytes, times with a zone, …
         return _typed(Family.OTHER, found.word, plain="text")
-    family, zoned = _FAMILIES[found.name], found.name in ("timestamptz", "timetz")
+    family, zoned = _FAMILIES[found.name], found.name == "timestamptz"
     word = "text" if family is Family.TEXT else found.word
     return _typed(family, word, zoned=zoned, one_text=found.name in _ONE_TEXT)
 

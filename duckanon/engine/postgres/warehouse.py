@@ -15,13 +15,14 @@ from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
-from duckanon.engine.postgres.rights import Rights, closed, must_show_all_the_same, read_rights
+from duckanon.engine.postgres.replaced import Replaced
+from duckanon.engine.postgres.rights import closed, must_show_all_the_same
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
 from duckanon.errors import BusyError, EngineError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.postgres import PostgresDialect
-from duckanon.query.expressions import drop, sql
+from duckanon.query.expressions import sql
 from duckanon.query.names import quoted
 
 if TYPE_CHECKING:
@@ -30,20 +31,34 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _BETWEEN_TRIES = 0.2  # seconds
+_LONGEST_NAME = 63  # bytes
+_CATALOG = "pg_catalog"
+_PATH = f"""
+    SELECT {_CATALOG}.current_setting('search_path'), CAST({_CATALOG}.current_schemas(false) AS {_CATALOG}.text[])
+"""
+# A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
+# no query of it is worth compiling.
+_GENEROUS = """
+    SELECT set_config(name, CASE name WHEN 'jit' THEN 'off' ELSE '256MB' END, false) FROM pg_settings
+    WHERE name IN ('work_mem', 'jit') AND source IN ('default', 'configuration file')
+        AND NOT (name = 'work_mem' AND CAST(setting AS bigint) > 262144)
+"""
 
 
 class Postgres(FarWarehouse):
     """A connection to PostgreSQL."""
 
     words = PostgresDialect
+    dialect_name = "postgres"
     called = "PostgreSQL"
-    longest_name = 63  # bytes
+    longest_name = _LONGEST_NAME
 
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
         self.connection, self.writable = connection, writable
-        self._rights: Rights | None = None  # to what the release takes the place of
-        self._standing: Relation | None = None  # while it still stands
+        self._replaced: Replaced | None = None  # what the release takes the place of
+        self._path = _CATALOG  # the user's
+        self._schemas: list[str] = []  # those of it that are there
 
     @classmethod
     def open(
@@ -52,10 +67,12 @@ class Postgres(FarWarehouse):
         connection = connect(address, wait)
         warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits), writable)
         try:
+            warehouse._trust_only_the_catalog()
             ((version, zone),) = warehouse.fetch(
                 "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
             )
             must_be_new_enough(version, address)
+            warehouse.fetch(_GENEROUS)
             with suppress(EngineError):  # a zone that only the server knows
                 warehouse.workbench.run(f"SET TimeZone = {literal(zone)}")
         except BaseException:
@@ -63,8 +80,30 @@ class Postgres(FarWarehouse):
             raise
         return warehouse
 
+    def _trust_only_the_catalog(self) -> None:
+        """Functions and operators of ours are PostgreSQL's own: one that somebody has put into a schema of the search
+        path, such as a count of texts, would be called in their place, with the rights of this user."""
+        ((self._path, schemas),) = self.fetch(_PATH)
+        # A user called duckanon has our schema in its path as soon as it is there, and releases nothing to it.
+        self._schemas = [schema for schema in schemas if schema != "duckanon"]
+        self._run(f"SET search_path = {_CATALOG}")
+
+    @contextmanager
+    def _users_path(self) -> Iterator[None]:
+        """Within, names mean what they mean to the user."""
+        self.fetch(f"SELECT set_config('search_path', {literal(self._path)}, false)")
+        try:
+            yield
+        finally:
+            with suppress(EngineError):  # after an error, the end of the transaction does it
+                self._run(f"SET search_path = {_CATALOG}")
+
     def _disconnect(self) -> None:
         self.connection.close()
+
+    @property
+    def may_keep(self) -> bool:
+        return self.writable  # else the transaction only reads
 
     # -- asking -----------------------------------------------------------------------------------
 
@@ -80,6 +119,8 @@ class Postgres(FarWarehouse):
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         place = {"temporary": True} if temporary else {"db_schema_name": name.db}
         self.connection.ingest(name.name, rows, **place)
+        # Nobody else does it for a temporary table: a join with ten rows would be planned for 1,270.
+        self.connection.run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -135,10 +176,12 @@ class Postgres(FarWarehouse):
     # -- the catalog ------------------------------------------------------------------------------
 
     def find(self, spelled: str) -> Relation | None:
-        for name in filter(None, (sql_name(spelled), quoted(spelled))):
-            found = self.fetch(RELATIONS.format(condition=f"c.oid = to_regclass({literal(name)})"))
-            if found:
-                return relation_of(found[0])
+        for parts in filter(None, (sql_name(spelled), (spelled,))):
+            for schema in ("pg_temp", *self._schemas) if len(parts) == 1 else (parts[0],):
+                name = quoted(schema, parts[-1])
+                found = self.fetch(RELATIONS.format(condition=f"c.oid = to_regclass({literal(name)})"))
+                if found:
+                    return relation_of(found[0])
         return None
 
     def nearest(self, spelled: str) -> str:
@@ -147,10 +190,9 @@ class Postgres(FarWarehouse):
         return nearest(spelled, [(parts[0], parts[-1]) for parts in known], self._schema())
 
     def _schema(self) -> str:
-        ((schema,),) = self.fetch("SELECT CAST(current_schema() AS text)")
-        if schema is None:
+        if not self._schemas:
             raise EngineError(f"{self.location}: no schema of the search path is there; name one: schema.table")
-        return str(schema)
+        return self._schemas[0]
 
     def columns(self, relation: exp.Table) -> list[Column]:
         return [column_of(row) for row in self.fetch(columns_query(relation))]
@@ -166,13 +208,12 @@ class Postgres(FarWarehouse):
         return [relation_of(row) for row in found]
 
     def target(self, spelled: str) -> Relation:
-        name = sql_name(spelled) or quoted(spelled)
-        *schemas, last = (part.name for part in exp.to_table(name, dialect="postgres").parts)
+        *schemas, last = sql_name(spelled) or (spelled,)
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
-        if len(last.encode()) > self.longest_name:
-            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {self.longest_name} bytes")
+        if len(last.encode()) > _LONGEST_NAME:
+            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
     def make_our_schema(self) -> None:
@@ -200,7 +241,7 @@ class Postgres(FarWarehouse):
             self._must_take_temporary_views()
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
-        with explained("source.query"):
+        with explained("source.query"), self._users_path():
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
         if not temporary:
             self._close(name)
@@ -218,30 +259,21 @@ class Postgres(FarWarehouse):
 
     def make_way(self, standing: Relation) -> None:
         """A table stands until the new one is verified; a view goes at once, with what is kept for it."""
-        self._rights = read_rights(standing, self.fetch)
-        self._standing = self._rights.relation
+        self._replaced = Replaced(standing, self.fetch, self._run)
         if standing.kind == "view":
-            self._remove_standing()
+            self._replaced.remove()
 
-    def _remove_standing(self) -> None:
-        """Whoever reads it comes to the end first, and from here on waits for the new one."""
-        if self._standing is None or self._rights is None:
-            return
-        if self._standing.kind == "table":
-            self._run(f"LOCK TABLE {self._standing.spelled} IN ACCESS EXCLUSIVE MODE")
-        self._rights = self._rights.as_they_are_now(self.fetch)
-        self.execute(drop(self._standing.kind.upper(), self._standing.table))
-        self._standing = None
-
-    def publish(self, relation: Relation, query: exp.Query) -> Relation:
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
-            if self._rights is not None:
-                self._rights.must_be_ours()
-            self._remove_standing()
+            if self._replaced is not None:
+                self._replaced.rights.must_be_ours()
+                self._replaced.remove()
             self._publish_view(relation, query)
+            self.comment(relation, mark)
             return relation
         beside = Relation((relation.parts[0], f"duckanon_{time.time_ns():x}"), "table")
         self.execute(exp.Create(this=beside.table, kind="TABLE", expression=query), "the release")
+        self.comment(beside, mark)
         return beside
 
     def _publish_view(self, relation: Relation, query: exp.Query) -> None:
@@ -254,13 +286,13 @@ class Postgres(FarWarehouse):
         self.workbench.note("the release", query, self)
         must_show_all_the_same(relation, self.fetch)
 
-    def let_in(self, published: Relation, relation: Relation, mark: str) -> None:
-        self._remove_standing()
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        if self._replaced is not None:
+            self._replaced.remove()
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
-        self.comment(relation, mark)
-        for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
-            self._run(statement)
+        if self._replaced is not None:
+            self._replaced.hand_over(relation)
 
     def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
         """What is kept for a view is for nobody else: not even for those to whom all new tables are open."""

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from sqlglot import exp
 
-from duckanon.query.expressions import literal, sql, text_of
+from duckanon.engine.types import TEXT, Type
+from duckanon.query.expressions import literal, sql
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class MaskKind:
 
     kept: tuple[int, ...]
     longest: int
+    type: Type = TEXT  # of what is masked
     takes: ClassVar[str] = "text"
 
     @property
@@ -56,4 +58,4 @@ class MaskKind:
         return sql("CASE WHEN :told THEN :label END", told=told, label=self.label(label, level))
 
     def _parts(self, value: exp.Expr, level: int) -> dict[str, exp.Expr]:
-        return {"text": text_of(value), "kept": literal(self.kept[level - 1])}
+        return {"text": self.type.text(value), "kept": literal(self.kept[level - 1])}

@@ -23,9 +23,9 @@ class ClassRepair:
         self.keys = tuple(tuples.words)
 
     def take_in(self, thing: str) -> None:
-        """Tuples that no node took stand as they are; what fails of them is to be mended."""
-        raw = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.levels)
-        self.tuples.add("placed", f"SELECT id, {raw} FROM {self.tuples.name(thing)}")
+        """Tuples that no node took stand as they are counted; what fails of them is to be mended."""
+        lowest = ", ".join(f"CAST({h.lowest} AS SMALLINT) AS l{h.index}" for h in self.tuples.hierarchies)
+        self.tuples.add("placed", f"SELECT id, {lowest} FROM {self.tuples.name(thing)}")
 
     def start_again(self, node: Node) -> bool:
         """All tuples at one node, without its failing classes; whether the rules hold then."""
@@ -85,7 +85,10 @@ class ClassRepair:
                 return False
             self.find_homes(self._movers("failing"), "TRUE", classes, _CHOICES)
             self._choose_homes()
-            if not self._suppress_dear():
+            homeless = self._suppress_homeless()
+            if self.budget < 0:
+                return False
+            if not self._suppress_dear() + homeless:
                 self._merge()
 
     def merge(self, leaking: str, others: str) -> bool:
@@ -102,6 +105,13 @@ class ClassRepair:
             f"SELECT *, class AS mover, class AS home FROM {self.tuples.name('classes')} WHERE {condition} "
             "ORDER BY x, class"
         )
+
+    def _suppress_homeless(self) -> int:
+        """Suppress what fails and can join no other within the levels allowed; says how many rows."""
+        if all(h.highest == h.height for h in self.tuples.hierarchies):
+            return 0
+        movers, choices = self.tuples.name("movers"), self.tuples.name("choices")
+        return self._suppress(f"SELECT mover FROM {movers} WHERE mover NOT IN (SELECT a FROM {choices})")
 
     def _suppress_dear(self) -> int:
         """Suppress what costs less that way, or holds nowhere, as far as the budget goes; says how many rows."""
@@ -126,7 +136,7 @@ class ClassRepair:
     # -- who is near -----------------------------------------------------------------------------------
 
     def find_homes(self, movers: str, others: str, classes: int, most: int, turn: int = 0) -> None:
-        """Makes choices (a, x, b, price): the classes b that each mover a joins for the least price."""
+        """Makes choices (a, x, b, price): of the classes that each mover a can join, those b of the least price."""
         tuples = self.tuples
         room = max(_FEWEST, PAIRS // classes)
         tuples.make("movers", f"{movers} LIMIT {room} OFFSET {turn * room}")
@@ -135,7 +145,8 @@ class ClassRepair:
         price = f"GREATEST(0, LEAST((a.x + b.x) * CAST({joint} AS BIGINT) - a.loss - b.loss, {(1 << 62) // classes}))"
         priced = (
             f"SELECT a.mover AS a, a.x, {price} * {classes} + b.nth AS packed "
-            f"FROM {tuples.name('movers')} a JOIN {tuples.name('classes')} b ON b.class <> a.home AND ({others})"
+            f"FROM {tuples.name('movers')} a JOIN {tuples.name('classes')} b "
+            f"ON b.class <> a.home AND ({others}) AND {tuples.can_meet()}"
         )
         priced = tuples.in_halves(priced, "a.mover")
         least = "MIN(packed)" if most == 1 else f"UNNEST(MIN(packed, {most}))"
@@ -202,5 +213,5 @@ class ClassRepair:
 
 
 def _known(h: Hierarchy) -> list[str]:
-    labels = [f"g{h.index}_{level}" for level in range(h.height)]
-    return labels + [f"c{h.index}_{level}" for level in range(1, h.height)]
+    labels = [f"g{h.index}_{level}" for level in h.coded]
+    return labels + [f"c{h.index}_{level}" for level in h.coded if level > 0]

@@ -166,9 +166,10 @@ def _placement(tuples: TupleTable) -> Placement:
     levels = []
     for h in tuples.hierarchies:
         label = tuples.label_by(h, f"p.l{h.index}", "t.")
-        lowest = " ".join(f"WHEN t.g{h.index}_{level} = {label} THEN {level}" for level in range(h.height))
-        levels.append(f"CAST(CASE {lowest} ELSE {h.height} END AS SMALLINT) AS l{h.index}")
-    codes = tuple(h.code(0) for h in tuples.hierarchies)
+        same = " ".join(f"WHEN t.g{h.index}_{level} = {label} THEN {level}" for level in h.coded)
+        lowest = f"CASE {same} ELSE {h.height} END" if same else str(h.height)
+        levels.append(f"CAST({lowest} AS SMALLINT) AS l{h.index}")
+    codes = tuple(tuples.census.finest)
     chosen = ", ".join([*(f"t.{code}" for code in codes), *levels])
     placed = f"{tuples.name('placed')} p JOIN {tuples.name('tuples')} t ON t.id = p.id"
     tuples.make("placement", f"SELECT {chosen} FROM {placed} ORDER BY t.id", "the levels of every tuple")

@@ -35,7 +35,7 @@ class NodeFinder:
         meeting = tuples.number_by(tuples.meeting_level(h) for h in tuples.hierarchies)
         met = (
             f"SELECT a.id AS seed, {meeting} AS node, SUM(b.n) AS w "
-            f"FROM {tuples.name('seeds')} a, {tuples.name('left_over')} b GROUP BY ALL"
+            f"FROM {tuples.name('seeds')} a JOIN {tuples.name('left_over')} b ON {tuples.can_meet()} GROUP BY ALL"
         )
         priced = (
             f"SELECT m.*, {tuples.cost_at('m', 's')} AS cost "

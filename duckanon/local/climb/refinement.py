@@ -27,9 +27,12 @@ class Refinement:
     def _movers(self) -> str:
         """The tuples of the dearest classes, each as if it stood alone."""
         tuples, keys = self.tuples, ", ".join(self.repair.keys)
-        alone = ", ".join(f"CAST(0 AS SMALLINT) AS l{h.index}, 0 AS v{h.index}" for h in tuples.hierarchies)
+        lowest = ", ".join(
+            f"CAST({h.lowest} AS SMALLINT) AS l{h.index}, {tuples.cost(h, h.lowest, 't.')} AS v{h.index}"
+            for h in tuples.hierarchies
+        )
         return (
-            f"SELECT t.*, t.id AS mover, c.class AS home, t.n AS x, 0 AS loss, {alone} "
+            f"SELECT t.*, t.id AS mover, c.class AS home, t.n AS x, 0 AS loss, {lowest} "
             f"FROM {tuples.name('members')} m JOIN {tuples.name('tuples')} t ON t.id = m.id "
             f"JOIN (SELECT {keys}, class, loss // x AS per_row FROM {tuples.name('classes')} WHERE loss > 0) c "
             f"USING ({keys}) ORDER BY c.per_row DESC, c.class, t.id"

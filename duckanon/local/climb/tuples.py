@@ -29,7 +29,7 @@ class TupleTable(Tables):
         self.measurer, self.census = measurer, measurer.census
         super().__init__(self.census.scratch, "climb")
         self.hierarchies = self.census.hierarchies
-        self.lattice = Lattice(tuple(h.height for h in self.hierarchies))
+        self.lattice = Lattice.of(self.hierarchies)
         # A node is a number, its levels the digits.
         self._nodes = Packing((height + 1 for height in self.lattice.heights), in_one=True)
         self.number = self._nodes.type
@@ -50,14 +50,17 @@ class TupleTable(Tables):
     # -- labels, costs ---------------------------------------------------------------------------------
 
     def _number_labels(self, hierarchy: Hierarchy) -> int:
-        """Makes labels_{i}: code, and per level the number of its label and its cost; says the number of the top's."""
-        mapping, below = hierarchy.mapping.sql(WORKBENCH, identify=True), range(hierarchy.height)
+        """Makes labels_{i}: code, and per level the number of its label and its cost; says the number of the top's, if
+        that is allowed."""
+        mapping, below = hierarchy.mapping.sql(WORKBENCH, identify=True), hierarchy.coded
         self.make("listed", label_numbers(hierarchy).sql(WORKBENCH, identify=True))
         listed = self.name("listed")
         joins = " ".join(f"JOIN {listed} n{at} ON n{at}.level = {at} AND n{at}.code = code_{at}" for at in below)
         columns = [f"n{level}.id AS g{level}" for level in below]
-        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in below[1:]]
-        self.make(f"labels_{hierarchy.index}", f"SELECT code_0 AS code, {', '.join(columns)} FROM {mapping} {joins}")
+        columns += [f"{self._cost(hierarchy, level)} AS c{level}" for level in _costly(hierarchy)]
+        if below:
+            chosen = f"SELECT DISTINCT code_{hierarchy.lowest} AS code, {', '.join(columns)}"
+            self.make(f"labels_{hierarchy.index}", f"{chosen} FROM {mapping} {joins}")
         return self.count("listed", f"MAX(id) FILTER (level = {hierarchy.height})")
 
     def _cost(self, hierarchy: Hierarchy, level: int) -> str:
@@ -78,19 +81,22 @@ class TupleTable(Tables):
         return sum(round(UNIT * h.importance) for h in self.hierarchies)
 
     def _count_tuples(self) -> None:
-        codes = [h.code(0) for h in self.hierarchies]
+        codes = self.census.finest
         base = self.measurer.base.sql(WORKBENCH, identify=True)
-        counted = f"SELECT {', '.join(codes)}, CAST(SUM(n) AS BIGINT) AS n FROM {base} GROUP BY ALL"
-        columns, joins = [], []
+        counted = f"SELECT {', '.join([*codes, 'CAST(SUM(n) AS BIGINT) AS n'])} FROM {base} GROUP BY ALL"
+        columns, joins = ["t.*"], []
         for h in self.hierarchies:
             # NULL is in no mapping table: label 0, without cost, at every level below the top.
-            columns += [f"COALESCE(m{h.index}.g{level}, 0) AS g{h.index}_{level}" for level in range(h.height)]
-            columns += [f"COALESCE(m{h.index}.c{level}, 0) AS c{h.index}_{level}" for level in range(1, h.height)]
-            joins.append(f"LEFT JOIN {self.name(f'labels_{h.index}')} m{h.index} ON m{h.index}.code = t.{h.code(0)}")
+            columns += [f"COALESCE(m{h.index}.g{level}, 0) AS g{h.index}_{level}" for level in h.coded]
+            columns += [f"COALESCE(m{h.index}.c{level}, 0) AS c{h.index}_{level}" for level in _costly(h)]
+            if h.coded:
+                labels = f"{self.name(f'labels_{h.index}')} m{h.index}"
+                joins.append(f"LEFT JOIN {labels} ON m{h.index}.code = t.{h.code(h.lowest)}")
+        order = f"ORDER BY {', '.join(f't.{code}' for code in codes)}" if codes else ""
         self.make(
             "tuples",
-            f"SELECT CAST(ROW_NUMBER() OVER (ORDER BY {', '.join(f't.{code}' for code in codes)}) AS INTEGER) AS id, "
-            f"t.*, {', '.join(columns)} FROM ({counted}) t {' '.join(joins)}",
+            f"SELECT CAST(ROW_NUMBER() OVER ({order}) AS INTEGER) AS id, "
+            f"{', '.join(columns)} FROM ({counted}) t {' '.join(joins)}",
             "the distinct tuples",
         )
 
@@ -100,7 +106,7 @@ class TupleTable(Tables):
             self.alias("cells", "tuples")
             return
         base = self.measurer.base.sql(WORKBENCH, identify=True)
-        same = " AND ".join(f"t.{h.code(0)} = b.{h.code(0)}" for h in self.hierarchies)
+        same = " AND ".join(f"t.{code} = b.{code}" for code in self.census.finest) or "TRUE"
         values = ", ".join(f"b.s{index}" for index in self.values)
         self.make(
             "cells",
@@ -112,8 +118,9 @@ class TupleTable(Tables):
     # -- keys ------------------------------------------------------------------------------------------
 
     def _greatest_label(self, hierarchy: Hierarchy) -> int:
-        labels = [f"MAX(g{hierarchy.index}_{level})" for level in range(hierarchy.height)]
-        return max(self.tops[hierarchy.index], self.count("tuples", f"GREATEST({', '.join(labels)})"))
+        labels = [f"MAX(g{hierarchy.index}_{level})" for level in hierarchy.coded]
+        below = self.count("tuples", f"GREATEST({', '.join(labels)})") if labels else 0
+        return max(self.tops[hierarchy.index], below)
 
     def key_at(self, levels: str, of: str) -> str:
         """The key k0, k1, … of a tuple at the levels of a row; both are aliases of tables."""
@@ -151,23 +158,21 @@ class TupleTable(Tables):
 
     def label_by(self, hierarchy: Hierarchy, level: str, alias: str = "") -> str:
         """The label at a level that a column tells."""
-        return self._by_level(
-            hierarchy, level, [self.label(hierarchy, at, alias) for at in range(hierarchy.height + 1)]
-        )
+        return _by_level(level, {at: self.label(hierarchy, at, alias) for at in hierarchy.allowed})
 
     def cost_by(self, hierarchy: Hierarchy, level: str, alias: str = "") -> str:
-        return self._by_level(hierarchy, level, [self.cost(hierarchy, at, alias) for at in range(hierarchy.height + 1)])
-
-    @staticmethod
-    def _by_level(hierarchy: Hierarchy, level: str, results: list[str]) -> str:
-        cases = " ".join(f"WHEN {at} THEN {result}" for at, result in enumerate(results[:-1]))
-        return f"CASE {level} {cases} ELSE {results[-1]} END"
+        return _by_level(level, {at: self.cost(hierarchy, at, alias) for at in hierarchy.allowed})
 
     # -- where two meet --------------------------------------------------------------------------------
 
+    def can_meet(self) -> str:
+        """Whether a and b, tuples or classes, have the same labels at the highest levels allowed; at the top all do."""
+        capped = (f"g{h.index}_{h.highest}" for h in self.hierarchies if h.highest < h.height)
+        return " AND ".join(f"a.{label} = b.{label}" for label in capped) or "TRUE"
+
     def meeting_level(self, hierarchy: Hierarchy) -> str:
-        """The lowest level at which a and b, tuples or classes, have the same label."""
-        return self._where_they_meet(hierarchy, [str(level) for level in range(hierarchy.height + 1)])
+        """The lowest level at which a and b, which can meet, have the same label."""
+        return _where_they_meet(hierarchy, {level: str(level) for level in hierarchy.allowed})
 
     def joint_levels(self) -> str:
         """The levels l0, … of a class of both a and b."""
@@ -178,15 +183,9 @@ class TupleTable(Tables):
         """What a row of that class costs: costs rise with the level."""
         joint = []
         for h in self.hierarchies:
-            meeting = self._where_they_meet(h, [self.cost(h, level, "a.") for level in range(h.height + 1)])
+            meeting = _where_they_meet(h, {level: self.cost(h, level, "a.") for level in h.allowed})
             joint.append(f"GREATEST(a.v{h.index}, b.v{h.index}, {meeting})")
         return " + ".join(joint)
-
-    @staticmethod
-    def _where_they_meet(hierarchy: Hierarchy, results: list[str]) -> str:
-        label = f"g{hierarchy.index}"
-        cases = " ".join(f"WHEN a.{label}_{at} = b.{label}_{at} THEN {what}" for at, what in enumerate(results[:-1]))
-        return f"CASE {cases} ELSE {results[-1]} END"
 
     # -- verdicts --------------------------------------------------------------------------------------
 
@@ -206,3 +205,22 @@ class TupleTable(Tables):
             classes = judged_classes(exp.to_table("judged"), list(keys), k, judged, nulls=False)
             self._verdicts[keys] = classes.sql(WORKBENCH, identify=True)
         return self._verdicts[keys]
+
+
+def _costly(hierarchy: Hierarchy) -> list[int]:
+    """The levels below the top that cost something: a value as it is does not."""
+    return [level for level in hierarchy.coded if level > 0]
+
+
+def _by_level(level: str, results: dict[int, str]) -> str:
+    """What is told of each level that is allowed, at the one that an expression says."""
+    *lower, (_, highest) = results.items()
+    cases = " ".join(f"WHEN {at} THEN {result}" for at, result in lower)
+    return f"CASE {level} {cases} ELSE {highest} END" if cases else highest
+
+
+def _where_they_meet(hierarchy: Hierarchy, results: dict[int, str]) -> str:
+    label = f"g{hierarchy.index}"
+    *lower, (_, highest) = results.items()
+    cases = " ".join(f"WHEN a.{label}_{at} = b.{label}_{at} THEN {what}" for at, what in lower)
+    return f"CASE {cases} ELSE {highest} END" if cases else highest

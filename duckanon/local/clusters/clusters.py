@@ -50,7 +50,7 @@ class Clusters(Tables):
         super().__init__(census.scratch, "clusters")
         self.distance = Distance(census.hierarchies, self.policy.search.beta)
         self.values = [part.index for part in measurer.judged]
-        self.keys = [h.code(0) for h in census.hierarchies] + [f"s{index}" for index in self.values]
+        self.keys = census.finest + [f"s{index}" for index in self.values]
         self._judgement = self._asked()
         self._count_cells()
 
@@ -59,14 +59,14 @@ class Clusters(Tables):
     def _count_cells(self) -> None:
         codes = [*self.census.codes, *(f"s{index}" for index in self.values)]
         base = self.measurer.base.sql(WORKBENCH, identify=True)
-        order = ", ".join(f"{key} NULLS FIRST" for key in self.keys)
-        cells = f"SELECT {', '.join(codes)}, CAST(SUM(n) AS BIGINT) AS n FROM {base} GROUP BY ALL"
+        order = f"ORDER BY {', '.join(f'{key} NULLS FIRST' for key in self.keys)}" if self.keys else ""
+        cells = f"SELECT {', '.join([*codes, 'CAST(SUM(n) AS BIGINT) AS n'])} FROM {base} GROUP BY ALL"
         asked = [_asked_of_values(self.census.sensitive[index]) for index in self.values]
         joins = "".join(
             f" LEFT JOIN ({query}) v{j} ON v{j}.code = c.s{j}" for j, query in zip(self.values, asked, strict=True)
         )
         known = "".join(f", COALESCE(v{j}.need, 0) AS w{j}, COALESCE(v{j}.bit, 0) AS z{j}" for j in self.values)
-        numbered = f"SELECT ROW_NUMBER() OVER (ORDER BY {order}) AS cell, c.*{known} FROM ({cells}) c{joins}"
+        numbered = f"SELECT ROW_NUMBER() OVER ({order}) AS cell, c.*{known} FROM ({cells}) c{joins}"
         self.make("cells", numbered, "cells to cluster")
         self.make("members", f"SELECT cell, cell AS id FROM {self.name('cells')}")
         self.make("burdens", self._burdens())
@@ -156,7 +156,8 @@ class Clusters(Tables):
         """What a cell, by its codes, shows at the levels of the cluster p."""
         return " ".join(
             f"JOIN {self.name(f'labels_{h.index}')} t{h.index} "
-            f"ON t{h.index}.code = {cell}.{h.code(0)} AND t{h.index}.level = p.l{h.index}"
+            f"ON t{h.index}.code = {f'{cell}.{h.code(h.lowest)}' if h.coded else 0} "
+            f"AND t{h.index}.level = p.l{h.index}"
             for h in self.census.hierarchies
         )
 
@@ -185,13 +186,15 @@ class Clusters(Tables):
 
     def split(self, hierarchy: Hierarchy) -> int:
         """Part each cluster in two where both halves hold: its most frequent child label of a column, and the rest."""
-        index, codes = hierarchy.index, [hierarchy.code(level) for level in range(hierarchy.height)]
-        below = " ".join(f"WHEN {level + 1} THEN c.{code}" for level, code in enumerate(codes))
+        index = hierarchy.index
+        below = " ".join(f"WHEN {level + 1} THEN c.{hierarchy.code(level)}" for level in hierarchy.coded)
+        if not below:
+            return 0
         self.make(
             "halves",
             f"WITH parted AS (SELECT c.*, p.id AS whole, CASE p.l{index} {below} END AS child "
             f"FROM {self.name('members')} m JOIN {self.name('cells')} c USING (cell) JOIN {self.name('clusters')} p "
-            f"USING (id) WHERE NOT p.failing AND p.l{index} > 0 AND p.x >= {2 * self.policy.k}), "
+            f"USING (id) WHERE NOT p.failing AND p.l{index} > {hierarchy.lowest} AND p.x >= {2 * self.policy.k}), "
             "children AS (SELECT whole, child, SUM(n) AS n FROM parted GROUP BY whole, child), "
             "first AS (SELECT whole, MIN({'fewer': -n, 'child': child}).child AS child FROM children GROUP BY whole) "
             "SELECT p.*, MIN(p.cell) OVER (PARTITION BY p.whole, p.child = f.child) AS id "
@@ -225,9 +228,9 @@ class Clusters(Tables):
 
 
 def _lowest(hierarchy: Hierarchy) -> str:
-    codes = [hierarchy.code(level) for level in range(hierarchy.height)]
-    cases = " ".join(f"WHEN MIN({code}) = MAX({code}) THEN {level}" for level, code in enumerate(codes))
-    return f"CASE {cases} ELSE {hierarchy.height} END"
+    codes = {level: hierarchy.code(level) for level in hierarchy.coded}
+    cases = " ".join(f"WHEN MIN({code}) = MAX({code}) THEN {level}" for level, code in codes.items())
+    return f"CASE {cases} ELSE {hierarchy.height} END" if cases else str(hierarchy.height)
 
 
 def _asked_of_values(values: ValueTable) -> str:

@@ -35,7 +35,13 @@ class Distance:
 
     def _common(self, hierarchy: Hierarchy) -> str:
         costs = self.costs[hierarchy.index]
-        codes = [hierarchy.code(level) for level in range(hierarchy.height)]
-        cases = [f"WHEN a.{code} = b.{code} THEN {costs[level]}" for level, code in enumerate(codes)]
-        own = f"c{hierarchy.index}"
-        return f"GREATEST(a.{own}, b.{own}, CASE {' '.join(cases)} ELSE {costs[-1]} END)"
+        codes = {level: hierarchy.code(level) for level in hierarchy.coded}
+        cases = [f"WHEN a.{code} = b.{code} THEN {costs[level]}" for level, code in codes.items()]
+        own, highest = f"c{hierarchy.index}", str(costs[hierarchy.highest])
+        common = f"CASE {' '.join(cases)} ELSE {highest} END" if cases else highest
+        return f"GREATEST(a.{own}, b.{own}, {common})"
+
+    def can_meet(self) -> str:
+        """Whether they have the same codes at the highest levels allowed; at the top all do."""
+        capped = (h.code(h.highest) for h in self.hierarchies if h.highest < h.height)
+        return " AND ".join(f"a.{code} = b.{code}" for code in capped) or "TRUE"

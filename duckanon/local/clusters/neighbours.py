@@ -25,6 +25,7 @@ class Neighbours:
     def find(self, seekers: str, fitting: str, most: int, pairs: int) -> None:
         """`seekers` is a condition on a, `fitting` one on a and b; there are `pairs` of them to compare."""
         table = self.clusters.name("clusters")
+        fitting = f"{fitting} AND {self.clusters.distance.can_meet()}"
         if pairs <= ALL_PAIRS:
             together = f"FROM {table} a, {table} b WHERE a.id <> b.id AND {seekers} AND {fitting}"
         else:
@@ -74,7 +75,7 @@ def orders(hierarchies: tuple[Hierarchy, ...]) -> list[list[str]]:
 
     Within a column the coarse codes come first, so that clusters with a low common ancestor stand close.
     """
-    columns = [[h.code(level) for level in reversed(range(h.height))] for h in hierarchies]
+    columns = [[h.code(level) for level in reversed(h.coded)] for h in hierarchies]
     turned = [columns[turn:] + columns[:turn] for turn in range(len(columns))]
     both = turned + [list(reversed(turn)) for turn in turned]
     found: list[list[str]] = []

@@ -1,6 +1,6 @@
 """The dialects of other engines. What one of them has no words for is refused by name, never guessed.
 
-What is said for PostgreSQL was executed there; of the others only the metrics are.
+What is said for PostgreSQL and for Spark was executed there; of the others only the metrics are.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from sqlglot.dialects.bigquery import BigQuery
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.snowflake import Snowflake
-from sqlglot.dialects.spark import Spark
 from sqlglot.generators.bigquery import BigQueryGenerator
 from sqlglot.generators.snowflake import SnowflakeGenerator
-from sqlglot.generators.spark import SparkGenerator
 
 from duckanon.query.dialects.postgres import PostgresWords
+from duckanon.query.dialects.spark import SparkDialect
 from duckanon.query.dialects.unsaid import Words, unsaid
 from duckanon.query.nodes import EachBelow
 
@@ -35,21 +34,6 @@ class PostgresScriptWords(PostgresWords):
         if expression.db == "main":  # DuckDB's default schema
             expression = exp.Table(this=expression.this, alias=expression.args.get("alias"))
         return super().table_sql(expression, sep)
-
-
-class SparkWords(SparkGenerator):
-    """Has views for temporary things, and no tables."""
-
-    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
-        **SparkGenerator.TRANSFORMS,
-        EachBelow: _REPEATED,
-        exp.Create: lambda self, node: self.made(node),
-    }
-
-    def made(self, node: exp.Create) -> str:
-        if node.kind == "TABLE":
-            self.unsupported("temporary tables")
-        return SparkGenerator.TRANSFORMS[exp.Create](self, node)
 
 
 class BigQueryWords(BigQueryGenerator):
@@ -85,10 +69,6 @@ class SnowflakeWords(SnowflakeGenerator):
 # Named so that they take no place of sqlglot's own.
 class PostgresScriptDialect(Postgres):
     Generator = PostgresScriptWords
-
-
-class SparkDialect(Spark):
-    Generator = SparkWords
 
 
 class BigQueryDialect(BigQuery):

@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.generators.postgres import PostgresGenerator
 
-from duckanon.query.dialects.unsaid import Words, unsaid
-from duckanon.query.nodes import Composed, EachBelow, FiniteNumber, KeyedHash, RowHash, TextDigest, UrlEncoded
+from duckanon.query.dialects.unsaid import Words, inside, unsaid
+from duckanon.query.nodes import (
+    Composed,
+    EachBelow,
+    FiniteNumber,
+    FloatText,
+    KeyedHash,
+    RowHash,
+    TextDigest,
+    UrlEncoded,
+)
 
 _LARGEST = 1.7976931348623157e308
-
-
-def _inside(generator: Any, node: exp.Expr) -> str:
-    """What a node is made around, and nothing else."""
-    text: str = generator.sql(node, "this")
-    return text
+# As the workbench writes it: 1.0, not 1; 1000000.0, not 1e+06; nan and inf.
+_FLOAT_TEXT = sqlglot.parse_one(
+    """CASE WHEN :number = 0 OR ABS(:number) >= 1e-4 AND ABS(:number) < 1e16
+        THEN REGEXP_REPLACE(CAST(CAST(CAST(:number AS TEXT) AS NUMERIC) AS TEXT), '^[^.]*$', '\\&.0')
+        ELSE REPLACE(REPLACE(CAST(:number AS TEXT), 'NaN', 'nan'), 'Infinity', 'inf') END""",
+    dialect="postgres",
+)
 
 
 def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
@@ -58,9 +69,10 @@ class PostgresWords(PostgresGenerator):
         **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
         RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
         FiniteNumber: _between_the_largest,
+        FloatText: lambda self, node: self.sql(exp.replace_placeholders(_FLOAT_TEXT, number=node.this)),
         EachBelow: _series,
         exp.NullSafeEQ: _same,
-        exp.Try: _inside,  # what it takes away, statistics, nobody is told there
+        exp.Try: inside,  # what it takes away, statistics, nobody is told there
     }
 
 

@@ -1,4 +1,4 @@
-"""How a dialect refuses what it has no words for."""
+"""How a dialect refuses what it has no words for, and what it leaves out because it needs none."""
 
 from __future__ import annotations
 
@@ -18,3 +18,9 @@ def unsaid(what: str) -> Words:
         return ""
 
     return refuse
+
+
+def inside(generator: Any, node: exp.Expr) -> str:
+    """What a node is made around, and nothing else."""
+    text: str = generator.sql(node, "this")
+    return text

@@ -35,8 +35,7 @@ class Aggregates:
 
     def __init__(self, census: Census, base: exp.Table, sensitive: list[int]) -> None:
         self.census, self.sensitive = census, sensitive
-        bottom = (0,) * len(census.hierarchies)
-        self._kept = [Aggregate(bottom, base, self._rows(base))]
+        self._kept = [Aggregate(census.bottom, base, self._rows(base))]
         self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
         self._sizes: dict[Node, int] = {}  # the rows of an aggregate at a measured node, at most
         self._made = 0

@@ -43,7 +43,7 @@ class NodeKeys:
             [
                 f"{self._offset(hierarchy, level)} + {codes[hierarchy.index]}"
                 for hierarchy, level in zip(self.hierarchies, node, strict=True)
-                if level in _costly(hierarchy)
+                if level in costly_levels(hierarchy)
             ]
             for node in nodes
         ]
@@ -57,7 +57,7 @@ class NodeKeys:
     def prices(self) -> exp.Query:
         """cell and cost: the importance-weighted NCP of every code of every level below the top that costs some."""
         nothing = exp.select(sql("CAST(0 AS BIGINT)").as_("cell"), double(0.0).as_("cost")).where(exp.false())
-        parts = [self._prices(hierarchy, level) for hierarchy in self.hierarchies for level in _costly(hierarchy)]
+        parts = [self._prices(hierarchy, level) for hierarchy in self.hierarchies for level in costly_levels(hierarchy)]
         return exp.union(nothing, *parts, distinct=False) if parts else nothing
 
     def _prices(self, hierarchy: Hierarchy, level: int) -> exp.Select:
@@ -68,6 +68,6 @@ class NodeKeys:
         return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)
 
 
-def _costly(hierarchy: Hierarchy) -> range:
+def costly_levels(hierarchy: Hierarchy) -> range:
     """The levels below the top that cost something: the lowest only where values are shown as the top even there."""
     return range(0 if hierarchy.strangers else 1, hierarchy.height)

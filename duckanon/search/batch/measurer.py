@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -32,47 +33,29 @@ class NodeCounts:
         return self.failing_rows <= budget and self.failing_classes < self.classes
 
 
-class BatchMeasurer:
-    """Counts the classes of nodes. The statement is built once; a node only chooses other columns of an aggregate.
-
-    A row of an aggregate is repeated for every node of the statement, with the number of the node and the codes of its
-    levels packed into one key: one GROUP BY counts the classes of all of them.
-    """
+class NodeMeasurer(ABC):
+    """Measures many nodes at a time, for a search; and any alone."""
 
     def __init__(self, measurer: Measurer) -> None:
         self.measurer = measurer
         self.census: Census = measurer.census
-        self.keys = NodeKeys(self.census.hierarchies)
-        self._sensitive = sorted({part.index for part in measurer.judged})
-        self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
-        self._classes = self._written()
-        self._prices: exp.Table | None = None
         self._alone: dict[Node, Measurement] = {}
-        size = measurer.unit.size
-        self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
 
+    @abstractmethod
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
-        """Measure nodes: those that share an aggregate in one statement."""
-        found: dict[Node, NodeCounts] = {}
-        for group, base in self._aggregates.groups(nodes):
-            query = f"SELECT node, {self._figures} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
-            for position, classes, smallest, members, failing_classes, failing, squares in self.census.workbench.fetch(
-                query, f"counts of {len(group)} nodes"
-            ):
-                sizes = int(smallest), int(members)
-                node = group[position]
-                found[node] = NodeCounts(node, classes, *sizes, failing_classes, int(failing), squares)
-                self._aggregates.learn(node, classes)
-        return [found[node] for node in nodes]
+        """What a search knows of each node."""
 
+    @abstractmethod
+    def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
+        """Per node the importance-weighted NCP of all cells of its failing rows."""
+
+    @abstractmethod
     def is_light_at(self, node: Node, nodes: int) -> bool:
         """Whether so many nodes from this one upwards are measured in hardly more time than one."""
-        return self._aggregates.at(node).is_light_for(nodes)
 
+    @abstractmethod
     def affordable(self, looks: int) -> int:
         """How many nodes may be measured for so many looks at a cell of the census; some always may."""
-        each = self._aggregates.most * (_ALONE if self.measurer.table_rules else 1)
-        return max(_FEWEST, looks // each)
 
     def holds(self, counts: NodeCounts) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
@@ -87,9 +70,53 @@ class BatchMeasurer:
             self._alone[node] = self.measurer.measure(node)
         return self._alone[node]
 
+    def at_top(self, node: Node) -> float:
+        """The cost of the cells of a row that are generalized to the top."""
+        pairs = zip(self.census.hierarchies, node, strict=True)
+        return sum(h.importance * h.levels[level].highest_ncp for h, level in pairs if level == h.height)
+
+
+class BatchMeasurer(NodeMeasurer):
+    """Counts the classes of nodes on the workbench. The statement is built once; a node only chooses other columns of
+    an aggregate.
+
+    A row of an aggregate is repeated for every node of the statement, with the number of the node and the codes of its
+    levels packed into one key: one GROUP BY counts the classes of all of them.
+    """
+
+    def __init__(self, measurer: Measurer) -> None:
+        super().__init__(measurer)
+        self.keys = NodeKeys(self.census.hierarchies)
+        self._sensitive = sorted({part.index for part in measurer.judged})
+        self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
+        self._classes = self._written()
+        self._prices: exp.Table | None = None
+        size = measurer.unit.size
+        self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
+
+    def measure(self, nodes: list[Node]) -> list[NodeCounts]:
+        """Those that share an aggregate in one statement."""
+        found: dict[Node, NodeCounts] = {}
+        for group, base in self._aggregates.groups(nodes):
+            query = f"SELECT node, {self._figures} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
+            for position, classes, smallest, members, failing_classes, failing, squares in self.census.workbench.fetch(
+                query, f"counts of {len(group)} nodes"
+            ):
+                sizes = int(smallest), int(members)
+                node = group[position]
+                found[node] = NodeCounts(node, classes, *sizes, failing_classes, int(failing), squares)
+                self._aggregates.learn(node, classes)
+        return [found[node] for node in nodes]
+
+    def is_light_at(self, node: Node, nodes: int) -> bool:
+        return self._aggregates.at(node).is_light_for(nodes)
+
+    def affordable(self, looks: int) -> int:
+        each = self._aggregates.most * (_ALONE if self.measurer.table_rules else 1)
+        return max(_FEWEST, looks // each)
+
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
-        """Per node the importance-weighted NCP of all cells of its failing rows."""
-        costs = {found.node: found.failing_rows * self._at_top(found.node) for found in counts}
+        costs = {found.node: found.failing_rows * self.at_top(found.node) for found in counts}
         asked = [found.node for found in counts if found.failing_rows]
         for group, base in self._aggregates.groups(asked) if asked else ():
             query = f"""SELECT node, SUM(x * cost) FROM (
@@ -99,11 +126,6 @@ class BatchMeasurer:
             for position, cost in self.census.workbench.fetch(query, f"the cost of what fails at {len(group)} nodes"):
                 costs[group[position]] += cost
         return [costs[found.node] for found in counts]
-
-    def _at_top(self, node: Node) -> float:
-        """The cost of the cells of a row that are generalized to the top."""
-        pairs = zip(self.census.hierarchies, node, strict=True)
-        return sum(h.importance * h.levels[level].highest_ncp for h, level in pairs if level == h.height)
 
     def _priced(self) -> exp.Table:
         if self._prices is None:

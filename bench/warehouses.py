@@ -1,0 +1,141 @@
+"""Whole runs in a server's own tables, against what the same server needs at the least: one GROUP BY and one CREATE
+TABLE AS SELECT of the same columns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckanon
+from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
+from bench.people import Data, invented
+from bench.policies import Wanted, written
+from bench.stopwatch import Spent, best, process
+from duckanon.engine.far import FarWarehouse
+from duckanon.engine.opening import open_warehouse
+from duckanon.policy import Policy
+from duckanon.policy.database import database_of
+from duckanon.query.expressions import drop, sql
+from duckanon.query.expressions import table as named
+
+SCHEMA, PEOPLE, FLOOR, RELEASED = "duckanon_bench", "people", "floor", "released"
+RUNS = {
+    "greedy": Wanted("greedy", kind="table"),
+    "optimal": Wanted("optimal", kind="table"),
+    "climb": Wanted("climb", kind="table"),
+    "greedy, to Parquet": Wanted("greedy"),
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server of our own, for the time of the measurement."""
+
+    name: str
+    running: Callable[[], AbstractContextManager[str]]  # its address
+    aim: str
+
+
+@contextmanager
+def _postgres() -> Iterator[str]:
+    from tests.support.postgres import programs_of_the_wheel, running
+
+    with running(programs_of_the_wheel()) as server, server.new_database() as address:
+        yield address
+
+
+@contextmanager
+def _spark() -> Iterator[str]:
+    from tests.support.spark import spark
+
+    with spark() as server, server.lake() as lake:
+        yield lake.address
+
+
+SERVERS = (Server("PostgreSQL", _postgres, "≤ 2×"), Server("Spark", _spark, "≤ 2.5×"))
+
+
+def against_their_own_floor(setting: Setting) -> list[Figure]:
+    data = invented(setting.folder, setting.rows)
+    figures = []
+    for server in SERVERS:
+        with server.running() as address:
+            figures += _measured(server, address, data, setting)
+    return figures
+
+
+def _measured(server: Server, address: str, data: Data, setting: Setting) -> list[Figure]:
+    heading(f"A whole run in {server.name}, {data.name}, {len(data.names)} quasi-identifiers, k = 5, 2 %")
+    with _open(address) as warehouse:
+        size = _load(warehouse, data)
+        grouped, made = _floor(warehouse, data, setting.times)
+    base = grouped + made
+    came = _came_down(address, _policy(server, data, RUNS["greedy"], setting.folder))
+    print(f"floor: GROUP BY {shown(grouped)} + CREATE TABLE {shown(made)} = {shown(base)}")
+    print(f"came down: {came / 1e6:,.0f} MB of a table of {size / 1e6:,.0f} MB ({came / size:.0%}), both as Arrow\n")
+    table("run", "seconds", "ratio", "parts")
+    figures = [Figure(f"{server.name}, came down, {data.name}", f"{came / 1e6:,.0f} / {size / 1e6:,.0f} MB")]
+    for name, wanted in RUNS.items():
+        path = _policy(server, data, wanted, setting.folder)
+        spent = min((_first_run(address, path, wanted) for _ in range(setting.times)), key=lambda spent: spent.seconds)
+        told = json.loads(spent.output.splitlines()[-1])
+        parts = ", ".join(f"{part} {seconds:.2f}" for part, seconds in told["seconds"].items())
+        line(name, shown(spent.seconds), times_as(spent.seconds / base), parts)
+        figures.append(compared(f"{server.name}, {name}, {data.name}", spent.seconds, base, server.aim))
+    return figures
+
+
+def _open(address: str) -> FarWarehouse:
+    warehouse = open_warehouse(database_of(address), writable=True)
+    assert isinstance(warehouse, FarWarehouse)
+    return warehouse
+
+
+def _load(warehouse: FarWarehouse, data: Data) -> int:
+    """The people, as a table there; says how many bytes they are, as Arrow."""
+    warehouse.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+    warehouse.execute(drop("TABLE", named(SCHEMA, PEOPLE)))
+    warehouse.workbench.define_view(named("people"), f"SELECT {data.columns} FROM '{data.file}'", temporary=True)
+    warehouse.keep(named(SCHEMA, PEOPLE), sql("SELECT * FROM people"), "")  # type: ignore[arg-type]
+    return warehouse.went_up
+
+
+def _floor(warehouse: FarWarehouse, data: Data, times: int) -> tuple[float, float]:
+    quoted = warehouse.said(sql(f"SELECT {data.columns}")).removeprefix("SELECT ")
+    people = warehouse.said(named(SCHEMA, PEOPLE))
+    group = f"SELECT COUNT(*) FROM (SELECT {quoted}, COUNT(*) AS n FROM {people} GROUP BY {quoted}) AS grouped"
+
+    def make() -> None:
+        warehouse.execute(drop("TABLE", named(SCHEMA, FLOOR)))
+        warehouse.execute(sql(f'CREATE TABLE "{SCHEMA}"."{FLOOR}" AS SELECT {data.columns} FROM "{SCHEMA}"."{PEOPLE}"'))
+
+    seconds = best(lambda: warehouse.fetch(group), times), best(make, times)
+    warehouse.execute(drop("TABLE", named(SCHEMA, FLOOR)))
+    return seconds
+
+
+def _policy(server: Server, data: Data, wanted: Wanted, folder: Path) -> Path:
+    path = folder / f"{server.name}_{wanted.method}_{wanted.kind}.toml"
+    to = f"{SCHEMA}.{RELEASED}_{wanted.method}" if wanted.kind == "table" else path.with_suffix(".parquet").name
+    text = written(replace(data, others=()), wanted, to)
+    lines = [line for line in text.splitlines() if not line.startswith("file = ")]
+    lines[lines.index("[source]")] = f'[source]\ntable = "{SCHEMA}.{PEOPLE}"'
+    path.write_text("\n".join(lines).replace('name = "bench"', f'name = "bench_{wanted.method}"'), encoding="utf-8")
+    return path
+
+
+def _first_run(address: str, path: Path, wanted: Wanted) -> Spent:
+    """A run with nothing in its place yet: to compare with what stands there is more than the floor does."""
+    if wanted.kind == "table":
+        with _open(address) as warehouse:
+            warehouse.execute(drop("TABLE", named(SCHEMA, f"{RELEASED}_{wanted.method}")))
+    return process("duckanon", "run", str(path), "--db", address, "--json")
+
+
+def _came_down(address: str, policy: Path) -> int:
+    with _open(address) as warehouse:
+        duckanon.run(Policy.load(policy), warehouse)
+        return warehouse.came_down

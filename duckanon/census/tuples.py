@@ -1,0 +1,240 @@
+"""The tuples of the source, counted in one scan: by the values themselves or, where the policy never shows these, by
+the codes of the finest labels that it does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from duckanon.census.source import BoundSource, plain
+from duckanon.census.values import released_value
+from duckanon.engine import Engine, Warehouse
+from duckanon.engine.scratch import Scratch
+from duckanon.engine.warehouse import Told
+from duckanon.errors import EngineError, Fault, SourceError
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.build import Built, build_hierarchies
+from duckanon.hierarchy.domains import TupleDomains
+from duckanon.hierarchy.scheme import Scheme
+from duckanon.hierarchy.unmapped import unknown_values
+from duckanon.policy import Policy
+from duckanon.query.expressions import any_of, column, create, literal, sql, text_of
+
+# Below this many rows there is nobody to hide among.
+_FEWEST_ROWS = 2
+# Stands for a value that its hierarchy does not know; codes are numbers from 0.
+_UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Tuples:
+    """One row per distinct combination of what may be released: q0 … (values, or codes of the lowest level), s0 …,
+    k0 …, the person e where people are counted, and n."""
+
+    every: exp.Table
+    known: exp.Table  # those that are coded: without rows that are left out, with tops for what no hierarchy knows
+    built: Built
+    rows: int  # of the source
+    by_code: bool
+    warehouse: Warehouse | None = None  # where they have stayed; None: they are on the workbench
+    counted: exp.Table | None = None  # the same by their values, kept in a warehouse afar
+    spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
+
+
+def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Tuples:
+    """Count the source in one scan, and build the hierarchies of what is counted."""
+    stay = policy.search.where == "warehouse"
+    if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
+        return _by_code(policy, source, scratch, None if stay else told)
+    scan, counted = tuple_counts(source), None
+    if source.warehouse.may_keep:
+        # Counted once: to tell how many there are, to be brought, and to be released from.
+        counted = kept_there("counted", scan, _SCANNED, source.warehouse, scratch)
+        scan = exp.select("*").from_(counted)
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
+    rows = _enough_rows(policy, every, scratch)
+    domains = TupleDomains(every, scratch)
+    built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
+    return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
+
+
+_SCANNED = "the source, counted in one scan"
+
+
+def tuple_counts(source: BoundSource) -> exp.Select:
+    """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
+    person e where people are counted."""
+    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
+
+
+def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
+    """What a release is made of, by the names it has in all that follows."""
+    return [*_quasi_identifiers(source), *_others(source)]
+
+
+def _quasi_identifiers(source: BoundSource) -> list[tuple[exp.Expr, str]]:
+    return [(plain(c), f"q{i}") for i, (_, c) in enumerate(source.quasi_identifiers)]
+
+
+def _others(source: BoundSource) -> list[tuple[exp.Expr, str]]:
+    named = [(released_value(s, c.type.released, plain(c)), f"s{j}") for j, (s, c) in enumerate(source.sensitive)]
+    named += [(plain(c), f"k{j}") for j, c in enumerate(source.keep)]
+    return [*named, (plain(source.entity), "e")] if source.entity else named
+
+
+def _named(columns: list[tuple[exp.Expr, str]]) -> list[exp.Expr]:
+    return [expression.as_(name) for expression, name in columns]
+
+
+def _grouped(rows: exp.Select, source: BoundSource, *more: exp.Expr) -> exp.Select:
+    """The rows counted by what is released, with `more` figures of each tuple."""
+    names = [column(name) for _, name in released_columns(source)]
+    return exp.select(*names, sql("COUNT(*)").as_("n"), *more).from_(rows.subquery("source")).group_by(*names)
+
+
+def _enough_rows(policy: Policy, counted: exp.Table, scratch: Scratch) -> int:
+    """How many there are: some, at least."""
+    ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(counted))
+    if rows < _FEWEST_ROWS:
+        what = "has no rows" if rows == 0 else "has only one row: nobody to hide among"
+        raise SourceError([Fault("source", what)], policy.file)
+    return int(rows)
+
+
+# -- by codes -----------------------------------------------------------------------------------------
+
+
+class SourceDomains:
+    """Of the source itself, one column at a time, before its tuples are counted by codes."""
+
+    def __init__(self, source: BoundSource, scratch: Scratch) -> None:
+        self._source, self._scratch = source, scratch
+        self._unknown: dict[int, exp.Table] = {}  # of the warehouse: values whose rows are left out
+        named = [c.name for _, c in source.quasi_identifiers]
+        self.counted = [self._collected(f"counted_{index}", index, name) for index, name in enumerate(named)]
+
+    def count(self, index: int, name: str) -> exp.Table:
+        thing = f"values_{index}"
+        if self._unknown:
+            return self._collected(thing, index, name)
+        return self._scratch.table(thing, exp.select("value", "n").from_(self.counted[index]), f"values of {name}")
+
+    def _collected(self, thing: str, index: int, name: str) -> exp.Table:
+        """The values of the rows that are not left out."""
+        rows = exp.select(*_named(_quasi_identifiers(self._source))).from_(self._source.table).subquery("source")
+        value = column(f"q{index}", "source")
+        counts = exp.select(value.as_("value"), sql("COUNT(*)").as_("n")).from_(rows).group_by(value)
+        for other, values in self._unknown.items():
+            alias = f"unknown_{other}"
+            type_ = self._source.quasi_identifiers[other][1].type.released
+            on = exp.EQ(this=column(f"q{other}", "source"), expression=type_.cast(column("value", alias)))
+            counts = counts.join(exp.alias_(values, alias, table=True), on=on, join_type="left")
+            counts = counts.where(sql(":unknown IS NULL", unknown=column("value", alias)))
+        return self._scratch.collected(thing, counts, f"values of {name}", self._source.warehouse)
+
+    def leave_out(self, schemes: list[Scheme]) -> None:
+        for scheme in schemes:
+            values = unknown_values(scheme, self.counted[scheme.index])
+            if values is not None:
+                thing, note = f"unknown_{scheme.index}", f"values of {scheme.column.name} that are left out"
+                self._unknown[scheme.index] = sent(thing, values, note, self._source.warehouse, self._scratch)
+
+    def show_tops(self, schemes: list[Scheme]) -> None:
+        """Their codes are those of the top."""
+
+
+def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told | None) -> Tuples:
+    """What is never published finer is not even counted finer: the values of each column come first, then the tuples by
+    the codes of their lowest levels, which go to the warehouse. Where nobody is `told`, the tuples stay there."""
+    domains = SourceDomains(source, scratch)
+    rows = _enough_rows(policy, domains.counted[0], scratch)
+    built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
+    numbers = [h.index for h in built.hierarchies if h.lowest and h.column.type.is_number]
+    spans = tuple(numbers) if policy.search.is_local else ()
+    codes = [
+        sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source.warehouse, scratch)
+        for h, values in zip(built.hierarchies, domains.counted, strict=True)
+    ]
+    scan = _scan(source, codes, spans)
+    for made in domains.counted:
+        scratch.drop(made)
+    if told is None:
+        every = kept_there("tuples", scan, _SCANNED, source.warehouse, scratch)
+        known = _known(every, built, source.warehouse, scratch)
+        return Tuples(every, known, built, rows, by_code=True, warehouse=source.warehouse)
+    if source.warehouse.may_keep:
+        scan = exp.select("*").from_(kept_there("counted", scan, _SCANNED, source.warehouse, scratch))
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
+    for made in codes:
+        scratch.drop(made)
+    return Tuples(every, _known(every, built, scratch.workbench, scratch), built, rows, by_code=True, spans=spans)
+
+
+def sent(thing: str, query: exp.Query, note: str, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
+    """What a query to the workbench gives, as a table of the warehouse."""
+    name = scratch.adopt("TABLE", thing, warehouse)
+    warehouse.send(name, query, note)
+    return name
+
+
+def kept_there(thing: str, query: exp.Query, note: str, engine: Engine, scratch: Scratch) -> exp.Table:
+    """What a query to an engine gives, kept there; an engine without temporary tables keeps the query."""
+    kind = "TABLE" if engine.temporary_tables else "VIEW"
+    name = scratch.adopt(kind, thing, engine)
+    engine.execute(create(kind, name, query, temporary=True), note)
+    return name
+
+
+def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> exp.Select:
+    """value, as a text, and code: of every value but NULL that of its label at the lowest level. One that is not in the
+    mapping is shown as the top, or is left out. At the top all are alike; only numbers with bounds are not NULL."""
+    level = hierarchy.lowest
+    at_top = "mapped.code_0 * 0 + 1" if hierarchy.index in spans else "mapped.code_0 * 0"
+    code = sql(at_top) if level == hierarchy.height else column(f"code_{level}", "mapped")
+    value = text_of(column("value", "counted")) if hierarchy.starred else column("value", "counted")
+    other = literal(_UNKNOWN)
+    if hierarchy.strangers:
+        of_top = exp.select(sql("MIN(:code)", code=code)).from_(exp.alias_(hierarchy.mapping, "mapped", table=True))
+        other = of_top.where(sql("mapped.value = :top", top=literal(hierarchy.top))).subquery()
+    text = text_of(column("value", "counted")).as_("value")
+    query = exp.select(text, sql("COALESCE(:code, :other)", code=code, other=other).as_("code"))
+    query = query.from_(exp.alias_(counted, "counted", table=True))
+    on = exp.EQ(this=value, expression=column("value", "mapped"))
+    query = query.join(exp.alias_(hierarchy.mapping, "mapped", table=True), on=on, join_type="left")
+    return query.where(sql("counted.value IS NOT NULL"))
+
+
+def _scan(source: BoundSource, codes: list[exp.Table], spans: tuple[int, ...]) -> exp.Select:
+    """The tuples by codes; NULL is 0. The bounds of numbers are what a local method measures its classes by."""
+    values = exp.select(*_named(released_columns(source))).from_(source.table).subquery("source")
+    rows = exp.select().from_(values)
+    for index, (coded, (_, c)) in enumerate(zip(codes, source.quasi_identifiers, strict=True)):
+        value, alias = column(f"q{index}", "source"), f"codes_{index}"
+        code = sql("CASE WHEN :value IS NULL THEN 0 ELSE :code END", value=value, code=column("code", alias))
+        on = exp.EQ(this=value, expression=c.type.released.cast(column("value", alias)))
+        rows = rows.select(code.as_(f"q{index}")).join(exp.alias_(coded, alias, table=True), on=on, join_type="left")
+    rows = rows.select(*(column(name, "source") for _, name in _others(source)))
+    rows = rows.select(*(column(f"q{index}", "source").as_(f"v{index}") for index in spans))
+    bounds = [sql(f"{least}(v{index})").as_(f"{name}{index}") for index in spans for least, name in _BOUNDS]
+    return _grouped(rows, source, *bounds)
+
+
+_BOUNDS = (("MIN", "from"), ("MAX", "to"))
+
+
+def _known(every: exp.Table, built: Built, engine: Engine, scratch: Scratch) -> exp.Table:
+    """The tuples of which every hierarchy knows the value. What the warehouse has found no code for is a value that it
+    compares otherwise than the workbench does."""
+    codes = [column(f"q{h.index}") for h in built.hierarchies]
+    lost = any_of(sql(":code IS NULL", code=code) for code in codes)
+    strange = any_of(sql(":code < 0", code=code) for code in codes)
+    counted = [sql("COUNT(CASE WHEN :what THEN 1 END)", what=exp.paren(what)) for what in (lost, strange)]
+    ((lost_tuples, strange_tuples),) = engine.fetch(exp.select(*counted).from_(every))
+    if lost_tuples:
+        raise EngineError("values were counted that have no code in the scan: nothing can be trusted")
+    if not strange_tuples:
+        return every
+    query = exp.select("*").from_(every).where(exp.not_(exp.paren(strange)))
+    note = "the source, without the rows that a hierarchy does not know"
+    return kept_there("known", query, note, engine, scratch)

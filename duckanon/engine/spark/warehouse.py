@@ -1,0 +1,201 @@
+"""A warehouse that is a Spark: it has no transactions, so a release is built beside and takes its place in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from duckanon.engine.duckdb.connection import Limits
+from duckanon.engine.duckdb.warehouse import DuckDB
+from duckanon.engine.far import FarWarehouse
+from duckanon.engine.nearest import nearest
+from duckanon.engine.relation import Relation
+from duckanon.engine.spark.builds import builds_like, is_build, is_marked, new_build, shown_by, shows_build
+from duckanon.engine.spark.catalog import Catalog, literal, said_name, spelled_parts
+from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
+from duckanon.engine.spark.types import type_of
+from duckanon.engine.types import Column
+from duckanon.errors import EngineError, ReleaseError
+from duckanon.policy.database import ServerAddress
+from duckanon.query.dialects.spark import SparkDialect
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Spark(FarWarehouse):
+    """A session of a Spark Connect server."""
+
+    words = SparkDialect
+    called = "Spark"
+    dialect_name = "spark"
+    temporary_tables = False
+    keeps_ledger = False
+    guards_views = False
+
+    def __init__(self, address: ServerAddress, session: Any, workbench: DuckDB) -> None:
+        super().__init__(address, workbench)
+        self.session, self.catalog = session, Catalog(session)
+        self._unfinished: list[Relation] = []  # what was made beside, and is in no place yet
+        self._last_step = ""  # lets it in
+        self.sorts_steps = False  # whether the order of a step is that of the rows that come of it
+
+    @classmethod
+    def open(cls, address: ServerAddress, limits: Limits | None = None, wait: float | None = None) -> Spark:
+        session = connect(address, wait)
+        warehouse = cls(address, session, DuckDB.open(None, writable=True, limits=limits))
+        try:
+            ((zone, length, version),) = warehouse.fetch(r"SELECT CURRENT_TIMEZONE(), LENGTH('\\'), VERSION()")
+            warehouse.sorts_steps = version.startswith(session.version)  # others say which Spark they are like
+            if length != 1:
+                setting = "spark.sql.parser.escapedStringLiterals"
+                raise EngineError(f"{address.shown}: {setting} is set, by which texts are read otherwise; unset it")
+            with suppress(EngineError):  # a zone that only the server knows
+                warehouse.workbench.run(f"SET TimeZone = {literal(zone)}")
+        except BaseException:
+            warehouse.close()
+            raise
+        return warehouse
+
+    def _disconnect(self) -> None:
+        self.session.stop()
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    def _run(self, text: str) -> None:
+        with self._translated(text):
+            self.session.sql(text)
+
+    @contextmanager
+    def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
+        with self._translated(text):
+            yield batches(self.session, text)
+
+    def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
+        assert temporary, "only a view needs tables that are kept"
+        with self._translated(name.sql(self.dialect)), quiet():
+            self.session.createDataFrame(rows.read_all()).createTempView(name.name)
+
+    def _translated(self, text: str) -> AbstractContextManager[None]:
+        from duckanon.engine.spark.client_errors import translated
+
+        return translated(text, lambda: wait_no_more(self.session))
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """There is none: what was made beside goes if the block does not end well; a process that is killed leaves it
+        to the next run."""
+        try:
+            yield
+        except BaseException:
+            for made in reversed(self._unfinished):
+                with suppress(EngineError):  # of a server that has gone
+                    self._drop(made)
+            raise
+
+    def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> AbstractContextManager[None]:
+        return nullcontext()  # there are no locks: runs of one machine wait for each other, those of several do not
+
+    # -- the catalog ------------------------------------------------------------------------------
+
+    def find(self, spelled: str) -> Relation | None:
+        with self._translated(spelled):
+            for parts in filter(None, (spelled_parts(spelled), (spelled,))):
+                if (found := self.catalog.find(parts)) is not None:
+                    return self._as_released(found)
+        return None
+
+    def _as_released(self, found: Relation) -> Relation:
+        """The place of a table is a view of it, as few need to know."""
+        if found.kind == "view" and is_marked(found) and shows_build(self._view_text(found)):
+            return Relation(found.parts, "table", found.comment)
+        return found
+
+    def nearest(self, spelled: str) -> str:
+        schema = self.catalog.schema
+        return nearest(spelled, [(schema, found.parts[-1]) for found in self.catalog.relations((schema,))], schema)
+
+    def columns(self, relation: exp.Table) -> list[Column]:
+        name = relation.sql(self.dialect, identify=True)
+        with self._translated(name):
+            fields = self.session.sql(f"SELECT * FROM {name}").schema.fields
+            return [Column(field.name, type_of(field.dataType.simpleString())) for field in fields]
+
+    def definition(self, relation: Relation) -> str | None:
+        return self._view_text(relation) if relation.kind == "view" else None
+
+    def _view_text(self, view: Relation) -> str:
+        described = self.fetch(f"DESCRIBE TABLE EXTENDED {said_name(*view.parts)}")
+        return next((str(text) for name, text, *_ in described if name == "View Text"), "")
+
+    def relations(self, schema: str) -> list[Relation]:
+        return self.catalog.relations((schema,))
+
+    def target(self, spelled: str) -> Relation:
+        *home, name = spelled_parts(spelled) or (spelled,)
+        schema = tuple(home) or (self.catalog.schema,)
+        if not self.catalog.has_schema(*schema):
+            raise EngineError(f"release.to: there is no schema '{'.'.join(schema)}' in {self.location}")
+        return Relation((*schema, name), "table")
+
+    def written_order(self) -> exp.Expr:
+        raise EngineError("a table of Spark's has no order")
+
+    # -- the source -------------------------------------------------------------------------------
+
+    def define_query(self, name: exp.Table, query: str, temporary: bool) -> None:
+        from duckanon.engine.duckdb.client_errors import explained
+
+        view, inner = name.sql(self.dialect, identify=True), query.rstrip().rstrip(";")
+        with explained("source.query"):
+            self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+
+    # -- the release ------------------------------------------------------------------------------
+
+    def make_way(self, standing: Relation) -> None:
+        """What stands is replaced in one step, if it can be."""
+        with self._translated(standing.spelled):
+            found = self.catalog.find(standing.parts)
+        if found is not None and found.kind != "view":
+            what = "is a table, in whose place no view can be put in one step"
+            raise ReleaseError(f"release.to: {standing.spelled} {what}; drop it first, or choose another name")
+
+    def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
+        self._sweep(relation)
+        build, text = new_build(relation), f"SELECT * FROM ({self.said(query)}) AS released"
+        self.workbench.note("the release", query, self)
+        with self._translated(text):
+            fields = self.session.sql(text).schema.fields
+        columns = {said_name(field.name): field.dataType.simpleString() for field in fields}
+        declared = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        order = "" if self.sorts_steps else f" ORDER BY {', '.join(columns)}"
+        self._unfinished.append(build)
+        # Marked from the beginning: so it is known for ours, however this run ends.
+        self._run(f"CREATE TABLE {said_name(*build.parts)} ({declared}) COMMENT {literal(mark)}")
+        self._run(f"INSERT INTO {said_name(*build.parts)} {text}{order}")
+        place = said_name(*relation.parts)
+        self._last_step = f"CREATE OR REPLACE VIEW {place} COMMENT {literal(mark)} AS {shown_by(build)}"
+        return build
+
+    def let_in(self, published: Relation, relation: Relation) -> None:
+        self._run(self._last_step)
+        self._unfinished = []
+
+    def _sweep(self, place: Relation) -> None:
+        """Drops what earlier runs built for the place, whether they came to their end or not; but for what it shows."""
+        with self._translated(place.spelled):
+            found = self.catalog.relations(place.parts[:-1], builds_like(place))
+            standing = self.catalog.find(place.parts)
+        shown = self._view_text(standing) if standing is not None and standing.kind == "view" else ""
+        for build in found:
+            if is_build(build, place) and build.parts[-1] not in shown:
+                self._drop(build)
+
+    def _drop(self, build: Relation) -> None:
+        self._run(f"DROP TABLE IF EXISTS {said_name(*build.parts)}")
+
+    def comment(self, relation: Relation, said: str) -> None:
+        self._run(f"COMMENT ON TABLE {said_name(*relation.parts)} IS {literal(said)}")

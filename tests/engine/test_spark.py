@@ -1,0 +1,343 @@
+"""The same policy on a Spark Connect server: what is found and released is what DuckDB finds and releases."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from duckanon.engine.spark.catalog import spelled_parts
+from duckanon.engine.spark.types import type_of
+from duckanon.engine.spark.warehouse import Spark
+from duckanon.engine.types import Family
+from tests.support.command import Command, Told
+from tests.support.folder import Folder
+from tests.support.spark import Lake, SparkServer
+
+# Types that are written alike, NULLs, a NaN, a -0.0 and an empty text; a table of labels, and a file.
+PEOPLE = """
+    SELECT 'n' || i AS name, CAST(20 + i % 40 AS INTEGER) AS age,
+        DATE '1980-01-01' + CAST(i * 7 % 400 AS INTEGER) AS born,
+        CASE WHEN i % 17 > 0 THEN ['ulm', 'ys', '', 'rom'][1 + i % 4] END AS city,
+        ['a', 'b''c', 'c"\\'][1 + i % 3] AS job,
+        ['flu', 'cold', 'HIV', NULL, 'it''s'][1 + i // 3 % 5] AS ill,
+        CAST(['0.0', '-0.0', '1.5', 'nan', NULL][1 + i % 5] AS DOUBLE) AS dose,
+        CAST(i % 9 * 1.25 AS DECIMAL(8, 2)) AS pay
+    FROM range(600) AS r (i)
+"""
+CITIES = "SELECT * FROM (VALUES ('ulm', 'n'), ('ys', 'n'), ('rom', 's'), ('', 's')) AS t (city, region)"
+POLICY = """
+name = "far"
+[source]
+{source}
+[privacy]
+k = 4
+suppression = 0.1
+{entity}
+[quasi_identifiers.age]
+hierarchy = {{ intervals = [5, 10, 20] }}
+[quasi_identifiers.born]
+hierarchy = {{ dates = ["month", "year"] }}
+[quasi_identifiers.city]
+hierarchy = {{ table = "cities", columns = ["city", "region"] }}
+[quasi_identifiers.job]
+hierarchy = "job.csv"
+[sensitive.ill]
+l = 2
+t = 0.6
+alpha = 0.9
+levels = {{ 1 = ["HIV", "it's"], 2 = ["flu", "cold"] }}
+level_alpha = {{ 1 = 0.9 }}
+[sensitive.pay]
+t = 0.8
+[columns]
+{others}
+keep = ["dose"]
+[search]
+method = "{method}"
+[release]
+kind = "{kind}"
+to = "{to}"
+difference = "ignore"
+"""
+JOBS = """level_0,level_1,level_2
+a,x,*
+b'c,x,*
+"c""\\",y,*
+"""
+OTHERS = 'identifiers = ["name"]'
+METHODS = (
+    "greedy", "optimal", "datafly", "climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification",
+)  # fmt: skip
+
+
+def policy(
+    folder: Folder, method: str = "greedy", source: str = 'table = "people"', to: str = "shown", **more: str
+) -> Path:
+    (folder.path / "job.csv").write_text(JOBS, encoding="utf-8")
+    given = {"entity": "", "others": OTHERS, "kind": "table"} | more
+    return folder.policy(POLICY.format(method=method, source=source, to=to, **given))
+
+
+@pytest.fixture
+def both(lake: Lake, folder: Folder) -> Lake:
+    """The same tables in Spark and in a DuckDB file."""
+    with duckdb.connect(str(folder.database)) as near:
+        for name, query in {"people": PEOPLE, "cities": CITIES}.items():
+            near.execute(f"CREATE TABLE {name} AS {query}")
+            lake.load(name, f"FROM {name}", near)
+    return lake
+
+
+def figures(told: Told) -> Any:
+    """All that a run tells, but for how long it took and what it was called."""
+    assert told.code in (0, 1), told.err
+    return {key: value for key, value in told.json.items() if key not in ("seconds", "started", "run", "effort")}
+
+
+def same(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, (int, float)):
+        return other == pytest.approx(one, abs=1e-9)
+    return bool(one == other)
+
+
+def rows(found: list[tuple[Any, ...]]) -> list[str]:
+    return sorted(map(str, found))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_releases_what_duckdb_does(duckanon: Command, both: Lake, folder: Folder, method: str) -> None:
+    asked = policy(folder, method)
+    near = duckanon("run", asked, "--db", folder.database, "--json")
+    far = duckanon("run", asked, "--db", both.address, "--json")
+    assert near.code == far.code == 0, far.err
+    assert same(figures(near), figures(far)), (figures(near), figures(far))
+    assert rows(both.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
+
+
+def test_people_are_counted_and_pseudonyms_made_here(
+    duckanon: Command, both: Lake, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The key goes nowhere: what is made with it goes up."""
+    monkeypatch.setenv("DUCKANON_KEY", "0123456789abcdef")
+    others = 'pseudonyms = ["name"]'
+    asked = policy(folder, entity='entity = "name"', others=others)
+    asked.write_text(asked.read_text(encoding="utf-8") + '[pseudonyms]\nkey_env = "DUCKANON_KEY"\n', encoding="utf-8")
+    near = duckanon("run", asked, "--db", folder.database, "--json")
+    far = duckanon("run", asked, "--db", both.address, "--json")
+    assert near.code == far.code == 0, far.err
+    assert same(figures(near), figures(far)), (figures(near), figures(far))
+    assert rows(both.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_files_are_written_by_the_driver(duckanon: Command, both: Lake, folder: Folder, kind: str) -> None:
+    asked = policy(folder, kind=kind, to=f"out.{kind}")
+    assert duckanon("run", asked, "--db", folder.database).code == 0
+    near = (folder.path / f"out.{kind}").read_bytes()
+    (folder.path / f"out.{kind}").unlink()
+    assert duckanon("run", asked, "--db", both.address).code == 0
+    if kind == "csv":  # a Parquet file says when it was written
+        assert (folder.path / "out.csv").read_bytes() == near
+    assert both.tables() == {"people", "cities"}
+
+
+def test_nothing_is_released_to_an_address(duckanon: Command, both: Lake, folder: Folder) -> None:
+    told = duckanon("run", policy(folder, kind="parquet", to="s3://bucket/out"), "--db", both.address)
+    assert told.code == 2
+    assert "release.to: is an address, and files are written where duckanon runs" in told.err
+
+
+def test_no_view_is_released(duckanon: Command, both: Lake, folder: Folder) -> None:
+    told = duckanon("run", policy(folder, kind="view"), "--db", both.address)
+    assert (told.code, both.tables()) == (2, {"people", "cities"})
+    assert "before a view has hidden anything" in told.err
+
+
+def test_runs_are_known_again_by_a_ledger_in_a_file(duckanon: Command, both: Lake, folder: Folder) -> None:
+    asked = policy(folder)
+    run = ("run", asked, "--db", both.address)
+    told = duckanon(*run, "--if-changed")
+    assert (told.code, told.err.count("ledger.duckdb")) == (2, 1)
+    text = asked.read_text(encoding="utf-8").replace('difference = "ignore"', 'mode = "monotone"')
+    asked.write_text(text + '[ledger]\ndatabase = "ledger.duckdb"\n', encoding="utf-8")
+    assert [duckanon(*run).code, duckanon(*run, "--if-changed").code] == [0, 0]
+    builds = both.tables()
+    assert "unchanged" in duckanon(*run, "--if-changed", "--json").out
+    assert both.tables() == builds
+    both.sql("INSERT INTO people SELECT * FROM people WHERE age = 30")
+    assert duckanon(*run, "--if-changed", "--json").json["status"] == "released"
+    assert duckanon("status", asked, "--db", both.address).code == 0
+    assert duckanon("check", asked, "--release", "--db", both.address).code == 0
+
+
+def test_the_release_is_of_the_rows_that_were_counted(
+    duckanon: Command, both: Lake, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows come between counting and releasing: a class that is not as it was counted is not released, and a release
+    that lacks one is none."""
+    asked = policy(folder)
+    assert duckanon("run", asked, "--db", both.address).code == 0
+    before, tables = rows(both.sql("SELECT * FROM shown")), both.tables()
+    collect = Spark.collect
+
+    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, told: Any = None) -> None:
+        collect(warehouse, name, query, note, told)
+        if note == "the source, counted in one scan":
+            both.sql("INSERT INTO people SELECT * FROM people WHERE age = 30")
+
+    monkeypatch.setattr(Spark, "collect", collected)
+    told = duckanon("run", asked, "--db", both.address)
+    assert told.code == 1
+    assert "the release does not hold the rows that the search chose" in told.out + told.err
+    assert rows(both.sql("SELECT * FROM shown")) == before
+    assert both.tables() <= tables  # what it built is gone, and what the last run had left
+
+
+def test_the_rows_are_in_the_order_of_what_they_show(duckanon: Command, both: Lake, folder: Folder) -> None:
+    """So nothing of the source's order is in the files of a table."""
+    assert duckanon("run", policy(folder), "--db", both.address).code == 0
+    shown = [row[0] for row in both.sql("SELECT CONCAT_WS(',', age, born, COALESCE(city, '')) FROM shown")]
+    assert shown == sorted(shown)
+
+
+def test_a_table_of_somebody_else_is_not_replaced(duckanon: Command, both: Lake, folder: Folder) -> None:
+    both.sql("CREATE TABLE theirs AS SELECT 1 AS a", "CREATE VIEW seen AS SELECT * FROM theirs")
+    assert duckanon("run", policy(folder, to="seen"), "--db", both.address).code == 2
+    assert duckanon("run", policy(folder, to="seen"), "--db", both.address, "--replace").code == 0
+    told = duckanon("run", policy(folder, to="theirs"), "--db", both.address, "--replace")
+    assert (told.code, both.sql("SELECT * FROM theirs")) == (2, [(1,)])
+    assert "is a table, in whose place no view can be put in one step" in told.err
+
+
+@pytest.mark.parametrize(("to", "said"), [("PEOPLE", "is the source itself"), ("no.where", "there is no schema 'no'")])
+def test_where_no_release_can_go(duckanon: Command, both: Lake, folder: Folder, to: str, said: str) -> None:
+    told = duckanon("run", policy(folder, to=to), "--db", both.address)
+    assert (told.code, said in told.err) == (2, True), told.err
+
+
+def test_a_source_that_is_not_there(duckanon: Command, both: Lake, folder: Folder) -> None:
+    told = duckanon("run", policy(folder, source='table = "peeple"'), "--db", both.address)
+    assert told.code == 2
+    assert "there is no table or view 'peeple' in sc://127.0.0.1" in told.err
+    assert "did you mean people?" in told.err
+
+
+def test_an_error_over_values_shows_none(duckanon: Command, both: Lake, folder: Folder) -> None:
+    asked = policy(folder, source='query = "SELECT *, CAST(ill AS INT) AS broken FROM people"')
+    told = duckanon("run", asked, "--db", both.address)
+    assert told.code == 2
+    assert not any(value in told.out + told.err for value in ("flu", "cold", "HIV"))
+
+
+def test_no_server_and_no_client(duckanon: Command, folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = policy(folder)
+    told = duckanon("run", asked, "--db", "sc://127.0.0.1:9/;token=secret")
+    assert told.code == 2
+    assert "sc://127.0.0.1:9: cannot be opened: the server cannot be reached" in told.err
+    assert "secret" not in told.err
+    monkeypatch.setitem(sys.modules, "pyspark.sql.connect.session", None)
+    told = duckanon("run", asked, "--db", "sc://127.0.0.1:9")
+    assert (told.code, "pip install 'duckanon[spark]'" in told.err) == (2, True), told.err
+
+
+TYPES = {
+    "bigint": (Family.WHOLE, "bigint"),
+    "decimal(10,2)": (Family.DECIMAL, "decimal(10,2)"),
+    "float": (Family.FLOAT, "float"),
+    "string": (Family.TEXT, "string"),
+    "varchar(5)": (Family.TEXT, "string"),
+    "boolean": (Family.BOOLEAN, "boolean"),
+    "date": (Family.DATE, "date"),
+    "timestamp": (Family.MOMENT, "timestamp"),
+    "timestamp_ntz": (Family.MOMENT, "timestamp_ntz"),
+    "time(6)": (Family.TIME_OF_DAY, "string"),
+    "interval day to second": (Family.OTHER, "string"),
+    "array<int>": (Family.LIST, "array<int>"),
+    "struct<a:int,b:decimal(4,2)>": (Family.RECORD, "struct<a:int,b:decimal(4,2)>"),
+}
+REFUSED = (
+    "binary", "variant", "map<string,int>", "interval", "void", "array<double>", "array<array<int>>",
+    "struct<a:map<int,int>>", "struct<a b:int>", "string collate UTF8_LCASE",
+)  # fmt: skip
+
+
+@pytest.mark.unit
+def test_types_are_ours_or_refused() -> None:
+    found = {word: type_of(word) for word in (*TYPES, *REFUSED)}
+    assert {word: (found[word].family, found[word].released.word) for word in TYPES} == TYPES
+    assert {word for word, type_ in found.items() if not type_.comparable} == set(REFUSED)
+    assert [word for word, type_ in found.items() if type_.zoned] == ["timestamp"]
+
+
+def test_types_that_are_released(duckanon: Command, lake: Lake, folder: Folder) -> None:
+    """Each as it is or as the text it is written as; what cannot be compared is refused by name."""
+    lake.sql(
+        "CREATE TABLE people AS SELECT CAST(id % 3 AS TINYINT) AS a, CAST(id % 2 AS DECIMAL(8, 2)) AS b, "
+        "TIMESTAMP_NTZ'2020-01-01 10:00:00' AS c, TIMESTAMP'2020-01-01 10:00:00' AS d, id % 2 = 0 AS e, "
+        "ARRAY(id % 2) AS f, NAMED_STRUCT('x', id % 2) AS g, INTERVAL '1' DAY AS h, "
+        "CAST('x' AS BINARY) AS i FROM RANGE(40)"
+    )
+    text = (
+        'name = "t"\nsource.table = "people"\nprivacy.k = 2\nquasi_identifiers = { a = {}, b = {}, d = {}, e = {} }\n'
+        'columns = { keep = ["c", "f", "g", "h"], drop = ["i"] }\nrelease = { kind = "table", to = "shown" }\n'
+    )
+    told = duckanon("run", folder.policy(text), "--db", lake.address)
+    assert told.code == 0, told.err
+    ((shown,),) = lake.sql("SELECT COUNT(DISTINCT STRUCT(a, b, c, d, e, f, g, h)) FROM shown")
+    assert shown == 6
+    told = duckanon("run", folder.policy(text.replace('"h"], drop = ["i"]', '"h", "i"]')), "--db", lake.address)
+    assert (told.code, "i: is of type binary, which cannot be released" in told.err) == (2, True), told.err
+
+
+@pytest.mark.unit
+@pytest.mark.parametrize(
+    ("spelled", "parts"),
+    [
+        ("people", ("people",)),
+        ("lake.people", ("lake", "people")),
+        ('c.s."odd ""name"', ("c", "s", 'odd "name')),
+        ("`a``b`.t", ("a`b", "t")),
+        ("odd name", None),
+    ],
+)
+def test_names_as_sql_spells_them(spelled: str, parts: tuple[str, ...] | None) -> None:
+    assert spelled_parts(spelled) == parts
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("method", ["greedy", "climb"])
+def test_spark_itself_releases_what_duckdb_does(
+    duckanon: Command, spark_server: SparkServer, folder: Folder, method: str
+) -> None:
+    asked = policy(folder, method)
+    with spark_server.lake() as lake:
+        lake.sql("DROP VIEW IF EXISTS shown")
+        for name, query in {"people": PEOPLE, "cities": CITIES}.items():
+            folder.sql(f"CREATE TABLE {name} AS {query}")
+            lake.load(name, query)
+        near = duckanon("run", asked, "--db", folder.database, "--json")
+        far = duckanon("run", asked, "--db", lake.address, "--json")
+        assert near.code == far.code == 0, far.err
+        assert same(figures(near), figures(far)), (figures(near), figures(far))
+        assert rows(lake.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
+        shown = [row[0] for row in lake.sql("SELECT CONCAT_WS(',', age, born, COALESCE(city, '')) FROM shown")]
+        assert method != "greedy" or shown == sorted(shown)
+
+
+@pytest.mark.parametrize("method", ["greedy", "climb"])
+def test_the_printed_script_gives_the_released_rows(duckanon: Command, both: Lake, folder: Folder, method: str) -> None:
+    asked = policy(folder, method)
+    told = duckanon("sql", asked, "--db", both.address, "--dialect", "spark")
+    assert told.code == 0, told.err
+    printed = both.sql(*(statement for statement in told.out.split(";\n") if statement.strip()))
+    assert duckanon("run", asked, "--db", both.address).code == 0
+    assert rows(both.sql("SELECT * FROM shown")) == rows(printed)

@@ -1,0 +1,107 @@
+"""A policy over the same rows on DuckDB and on another engine: all that is told and released is compared."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+import duckanon
+from tests.support.case_warehouse import quoted
+from tests.support.far import FarDatabase, copied
+
+Row = tuple[Any, ...]
+# What differs from run to run, or names the place.
+OF_THE_RUN = ("seconds", "started", "policy_hash", "release", "run")
+
+
+def emptied(far: FarDatabase) -> None:
+    far.sql("DROP SCHEMA IF EXISTS duckanon CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+
+
+def told(policy: duckanon.Policy, db: Any) -> dict[str, Any]:
+    """All that a run says; of one that is refused, why."""
+    try:
+        said = duckanon.run(policy, db).as_json()
+    except duckanon.DuckanonError as error:
+        return {"refused": str(error), "kind": type(error).__name__}
+    return {key: value for key, value in said.items() if key not in OF_THE_RUN}
+
+
+def checked(policy: duckanon.Policy, db: Any) -> dict[str, Any]:
+    """All that the check of a release says."""
+    said = duckanon.check(policy, db, release=True).as_json()
+    return {key: value for key, value in said.items() if key not in OF_THE_RUN}
+
+
+def plain(value: Any) -> Any:
+    return float(value) if isinstance(value, (Decimal, int)) and not isinstance(value, bool) else value
+
+
+def counted(rows: list[Row]) -> Counter[Row]:
+    return Counter(tuple(map(plain, row)) for row in rows)
+
+
+def alike(found: Any, expected: Any) -> bool:
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return found.keys() == expected.keys() and all(alike(found[key], expected[key]) for key in expected)
+    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):
+        return len(found) == len(expected) and all(map(alike, found, expected))
+    if isinstance(expected, float) and isinstance(found, (int, float)):
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
+    return bool(found == expected)
+
+
+def must_be_alike(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert found.keys() == expected.keys(), (found, expected)
+    for part in expected:
+        assert alike(found[part], expected[part]), f"{part}: found {found[part]}, expected {expected[part]}"
+
+
+def of_file(path: Path, kind: str) -> tuple[list[Row], list[Row]]:
+    """The columns with their types, and the rows."""
+    reader = f"read_parquet('{path}')" if kind == "parquet" else f"read_csv('{path}', all_varchar = true)"
+    with duckdb.connect() as db:
+        return db.execute(f"DESCRIBE FROM {reader}").fetchall(), db.execute(f"FROM {reader}").fetchall()
+
+
+# What PostgreSQL cannot say within a view: a text that may be a date or a number, or not.
+_UNSAID = "PostgreSQL has no words for a cast that may fail"
+
+
+def released_alike(
+    db: duckdb.DuckDBPyConnection, far: FarDatabase, folder: Path, text: str, tables: list[str], kind: str, to: str
+) -> dict[str, Any]:
+    """Run a policy over tables of a DuckDB and over copies of them; all that is told and released is the same."""
+    emptied(far)
+    copied(db, tables, far)
+    there = folder / "there"
+    there.mkdir()
+    for file in folder.glob("*.csv"):
+        (there / file.name).write_bytes(file.read_bytes())
+    ours, theirs = (duckanon.Policy.parse(text, at) for at in (folder, there))
+    expected = told(ours, db)
+    with duckanon.connect(far.address) as connected:
+        found = told(theirs, connected)
+        if kind == "view" and str(found.get("refused")).startswith(_UNSAID):
+            return found
+        must_be_alike(found, expected)
+        if expected.get("status") == "released":
+            must_be_alike(checked(theirs, connected), checked(ours, db))
+            same_rows(db, far, (folder, there), kind, to)
+    return expected
+
+
+def same_rows(db: duckdb.DuckDBPyConnection, far: FarDatabase, folders: tuple[Path, Path], kind: str, to: str) -> None:
+    if kind in ("table", "view"):
+        names = ", ".join(quoted(name) for name, *_ in db.execute(f"DESCRIBE {to}").fetchall())
+        ours = db.execute(f"SELECT {names} FROM {to}").fetchall()
+        theirs = far.sql(f"SELECT {names} FROM {to}")
+    else:
+        (types, ours), (other, theirs) = (of_file(at / to, kind) for at in folders)
+        assert other == types
+    assert counted(theirs) == counted(ours)

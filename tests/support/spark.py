@@ -1,0 +1,149 @@
+"""Spark Connect servers of our own: Sail, which is a wheel and needs no Java, and Spark itself."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from duckanon.engine.spark.connection import connect, quiet
+from duckanon.policy.database import ServerAddress
+from tests.support.needs import missing
+from tests.support.paths import ROOT
+
+ENVIRONMENT = ROOT / ".venv-spark"
+_WANTED = "pyspark[connect]==4.2.1"  # not together with the thin client, which is in our own environment
+_SAIL = """
+import sys, time
+from pysail.spark import SparkConnectServer
+server = SparkConnectServer(ip="127.0.0.1", port=int(sys.argv[1]))
+server.start(background=False)
+"""
+_PATIENCE = 90  # seconds for a server to come up
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A session of a server, which several processes share by its address."""
+
+    address: str
+    session: Any
+
+    def sql(self, *statements: str) -> list[tuple[Any, ...]]:
+        """The rows of the last statement."""
+        rows: list[tuple[Any, ...]] = []
+        for statement in statements:
+            table = self.session.sql(statement).toArrow()
+            rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+        return rows
+
+    def load(self, name: str, query: str, connection: duckdb.DuckDBPyConnection | None = None) -> None:
+        """A table with the rows of a query to DuckDB."""
+        rows = (connection or duckdb.connect()).sql(query).to_arrow_table()
+        with quiet():
+            self.session.createDataFrame(rows).createOrReplaceTempView("loaded")
+        self.sql(f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} AS SELECT * FROM loaded", "DROP VIEW loaded")
+
+    def tables(self, schema: str = "default") -> set[str]:
+        """All tables and views, but for temporary ones."""
+        listed = self.sql(f"SHOW TABLES IN {schema}", f"SHOW TABLES IN {schema}")
+        return {name for _, name, temporary in listed if not temporary}
+
+
+@dataclass(frozen=True)
+class SparkServer:
+    """A server on a port of this machine."""
+
+    port: int
+    process: int
+
+    @contextmanager
+    def lake(self) -> Iterator[Lake]:
+        """A session that nobody else is in; the catalog of Sail goes with it."""
+        address = f"sc://127.0.0.1:{self.port}/;user_id=tests;session_id={uuid.uuid4()}"
+        session = connect(ServerAddress(address), _PATIENCE)
+        try:
+            yield Lake(address, session)
+        finally:
+            session.release_session_on_close = True
+            session.stop()
+
+
+@contextmanager
+def sail() -> Iterator[SparkServer]:
+    with _running([sys.executable, "-c", _SAIL, "{port}"]) as server:
+        yield server
+
+
+@contextmanager
+def spark() -> Iterator[SparkServer]:
+    """Spark itself, which is installed where it is missing; nothing of it outlives the tests."""
+    home = _installed()
+    options = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": "{port}",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+        "spark.sql.warehouse.dir": "warehouse",
+    }
+    started = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", started]
+    command += [part for key, value in options.items() for part in ("--conf", f"{key}={value}")]
+    with _running([*command, "spark-internal"], SPARK_HOME=str(home)) as server:
+        yield server
+
+
+@contextmanager
+def _running(command: list[str], **environment: str) -> Iterator[SparkServer]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory(prefix="duckanon") as folder, (Path(folder) / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [part.replace("{port}", str(port)) for part in command],
+            cwd=folder, stdout=log, stderr=log, env={**os.environ, **environment},
+        )  # fmt: skip
+        try:
+            _must_listen(port, process, Path(folder) / "log")
+            yield SparkServer(port, process.pid)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def _must_listen(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"the server does not start: {log.read_text(encoding='utf-8')[-2000:]}")
+
+
+def _installed() -> Path:
+    """Where Spark is; it is installed by the first test that asks for it."""
+    python, done = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "requirements.txt"
+    if not (done.is_file() and done.read_text(encoding="utf-8") == _WANTED):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
+        (ENVIRONMENT / ".gitignore").write_text("*\n", encoding="utf-8")
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", _WANTED]
+        told = subprocess.run(pip, capture_output=True, text=True, check=False)
+        if told.returncode:
+            missing("spark", f"Spark cannot be installed here (offline?): {told.stderr[-300:]}")
+        done.write_text(_WANTED, encoding="utf-8")
+    told = subprocess.run(
+        [str(python), "-c", "import pyspark; print(pyspark.__path__[0])"], capture_output=True, text=True, check=True
+    )
+    return Path(told.stdout.strip())
