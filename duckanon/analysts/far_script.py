@@ -8,7 +8,7 @@ from duckanon.analysts.portable import comment
 from duckanon.analysts.script import given_node
 from duckanon.census.counting import take_census
 from duckanon.census.source import BoundSource, bind_source
-from duckanon.engine import Executed, Warehouse
+from duckanon.engine import Engine, Executed, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
@@ -26,7 +26,7 @@ class PrintedScratch(Scratch):
         super().__init__(warehouse, prefix)
         self.warehouse, self.printed = warehouse, list[Executed]()
 
-    def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
+    def sent(self, thing: str, query: exp.Query, note: str, there: Engine | None = None) -> exp.Table:
         name, names = self.name(thing), [part.alias_or_name for part in query.selects]
         rows = self.warehouse.workbench.fetch(query)
         listed = exp.values([tuple(map(literal, row)) for row in sorted(rows, key=str)], alias="sent", columns=names)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
-from duckanon.census.tuples import Tuples, count_tuples, kept_there, sent
+from duckanon.census.tuples import Tuples, count_tuples
 from duckanon.census.values import ValueTable, value_table
 from duckanon.engine import Column, Engine, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
@@ -78,13 +78,13 @@ class Census:
 
     def kept(self, thing: str, query: exp.Query, note: str) -> exp.Table:
         """The rows of a query over the table, kept where it is."""
-        return kept_there(thing, query, note, self.engine, self.scratch)
+        return self.scratch.kept(thing, query, note, self.engine)
 
     def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
         """The rows of a query to the workbench, where the table is."""
         if self.afar is None:
             return self.scratch.table(thing, query, note)
-        return sent(thing, query, note, self.afar.warehouse, self.scratch)
+        return self.scratch.sent(thing, query, note, self.afar.warehouse)
 
     @property
     def codes(self) -> list[str]:
@@ -155,7 +155,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         afar = CensusAfar(tuples.warehouse, tuple(_sent_values(v, tuples.warehouse, scratch) for v in sensitive))
         mappings, known = [_sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
     coded = _coded(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
-    table = kept_there("census", coded, "the census: codes of every level", engine, scratch)
+    table = scratch.kept("census", coded, "the census: codes of every level", engine)
     if engine.temporary_tables:
         scratch.drop(tuples.every)
         scratch.drop(tuples.known)
@@ -257,7 +257,7 @@ def _with_values(index: int, tuples: Tuples, scratch: Scratch) -> exp.Table:
 def _sent_values(values: ValueTable, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
     """All that is known of a sensitive column's values, which are texts there."""
     query = exp.select(text_of(column("value")).as_("value"), *map(column, KNOWN)).from_(values.table)
-    return sent(f"census_values_{values.index}", query, f"values of {values.column.name}", warehouse, scratch)
+    return scratch.sent(f"census_values_{values.index}", query, f"values of {values.column.name}", warehouse)
 
 
 def _sent_codes(hierarchy: Hierarchy, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
@@ -265,7 +265,7 @@ def _sent_codes(hierarchy: Hierarchy, warehouse: Warehouse, scratch: Scratch) ->
     codes: list[exp.Expr] = [column(f"code_{level}") for level in hierarchy.coded]
     codes = codes or [sql("0").as_("code_0")]
     query = exp.select(*codes).distinct().from_(hierarchy.mapping)
-    return sent(f"census_levels_{hierarchy.index}", query, f"levels of {hierarchy.column.name}", warehouse, scratch)
+    return scratch.sent(f"census_levels_{hierarchy.index}", query, f"levels of {hierarchy.column.name}", warehouse)
 
 
 def _coded(

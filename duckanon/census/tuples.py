@@ -19,7 +19,7 @@ from duckanon.hierarchy.domains import TupleDomains
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
-from duckanon.query.expressions import any_of, column, create, literal, sql, text_of
+from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
@@ -50,7 +50,7 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     scan, counted = tuple_counts(source), None
     if source.warehouse.may_keep:
         # Counted once: to tell how many there are, to be brought, and to be released from.
-        counted = kept_there("counted", scan, _SCANNED, source.warehouse, scratch)
+        counted = scratch.kept("counted", scan, _SCANNED, source.warehouse)
         scan = exp.select("*").from_(counted)
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
@@ -138,7 +138,7 @@ class SourceDomains:
             values = unknown_values(scheme, self.counted[scheme.index])
             if values is not None:
                 thing, note = f"unknown_{scheme.index}", f"values of {scheme.column.name} that are left out"
-                self._unknown[scheme.index] = sent(thing, values, note, self._source.warehouse, self._scratch)
+                self._unknown[scheme.index] = self._scratch.sent(thing, values, note, self._source.warehouse)
 
     def show_tops(self, schemes: list[Scheme]) -> None:
         """Their codes are those of the top."""
@@ -153,37 +153,22 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
     numbers = [h.index for h in built.hierarchies if h.lowest and h.column.type.is_number]
     spans = tuple(numbers) if policy.search.is_local else ()
     codes = [
-        sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source.warehouse, scratch)
+        scratch.sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source.warehouse)
         for h, values in zip(built.hierarchies, domains.counted, strict=True)
     ]
     scan = _scan(source, codes, spans)
     for made in domains.counted:
         scratch.drop(made)
     if told is None:
-        every = kept_there("tuples", scan, _SCANNED, source.warehouse, scratch)
+        every = scratch.kept("tuples", scan, _SCANNED, source.warehouse)
         known = _known(every, built, source.warehouse, scratch)
         return Tuples(every, known, built, rows, by_code=True, warehouse=source.warehouse)
     if source.warehouse.may_keep:
-        scan = exp.select("*").from_(kept_there("counted", scan, _SCANNED, source.warehouse, scratch))
+        scan = exp.select("*").from_(scratch.kept("counted", scan, _SCANNED, source.warehouse))
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     for made in codes:
         scratch.drop(made)
     return Tuples(every, _known(every, built, scratch.workbench, scratch), built, rows, by_code=True, spans=spans)
-
-
-def sent(thing: str, query: exp.Query, note: str, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
-    """What a query to the workbench gives, as a table of the warehouse."""
-    name = scratch.adopt("TABLE", thing, warehouse)
-    warehouse.send(name, query, note)
-    return name
-
-
-def kept_there(thing: str, query: exp.Query, note: str, engine: Engine, scratch: Scratch) -> exp.Table:
-    """What a query to an engine gives, kept there; an engine without temporary tables keeps the query."""
-    kind = "TABLE" if engine.temporary_tables else "VIEW"
-    name = scratch.adopt(kind, thing, engine)
-    engine.execute(create(kind, name, query, temporary=True), note)
-    return name
 
 
 def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> exp.Select:
@@ -237,4 +222,4 @@ def _known(every: exp.Table, built: Built, engine: Engine, scratch: Scratch) -> 
         return every
     query = exp.select("*").from_(every).where(exp.not_(exp.paren(strange)))
     note = "the source, without the rows that a hierarchy does not know"
-    return kept_there("known", query, note, engine, scratch)
+    return scratch.kept("known", query, note, engine)

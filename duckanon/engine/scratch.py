@@ -40,9 +40,17 @@ class Scratch:
         return table(f"{self.prefix}_{thing}")
 
     def table(self, thing: str, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None) -> exp.Table:
-        """Keep the rows of a query for the length of the run; an engine without temporary tables keeps the query.
-        `bound`: parameters that no text may hold."""
-        return self._create("TABLE" if self.engine.temporary_tables else "VIEW", thing, query, note, bound)
+        """Keep the rows of a query for the length of the run. `bound`: parameters that no text may hold."""
+        return self._kept(thing, query, note, self.engine, bound)
+
+    def kept(self, thing: str, query: exp.Query, note: str, there: Engine) -> exp.Table:
+        """The same of a query to another engine, which keeps its rows."""
+        return self._kept(thing, query, note, there)
+
+    def _kept(
+        self, thing: str, query: exp.Query, note: str, there: Engine, bound: Mapping[str, bytes] | None = None
+    ) -> exp.Table:
+        return self._create(_kind(there), thing, query, note, there, bound)
 
     def collected(self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None) -> exp.Table:
         """Keep what a query to the warehouse, or to the workbench itself, counts. `told` hears how many counts there
@@ -53,12 +61,13 @@ class Scratch:
         cast(Warehouse, of).collect(name, query, note, told)
         return name
 
-    def sent(self, thing: str, query: exp.Query, note: str) -> exp.Table:
-        """Keep what a query to the workbench gives, wherever this engine is."""
-        if isinstance(self.engine, Workbench):
-            return self.table(thing, query, note)
-        name = self.adopt("TABLE" if self.engine.temporary_tables else "VIEW", thing)
-        cast(Warehouse, self.engine).send(name, query, note)
+    def sent(self, thing: str, query: exp.Query, note: str, there: Engine | None = None) -> exp.Table:
+        """Keep what a query to the workbench gives `there`: without another engine, in this one."""
+        there = there or self.engine
+        if there is self.engine and isinstance(there, Workbench):
+            return self._kept(thing, query, note, there)
+        name = self.adopt(_kind(there), thing, there)
+        cast(Warehouse, there).send(name, query, note)
         return name
 
     def dictionary(self, thing: str, query: exp.Query) -> exp.Table:
@@ -68,13 +77,19 @@ class Scratch:
         return coded if self.workbench.define_dictionary(coded, kind, plain) else plain
 
     def view(self, thing: str, query: exp.Query, note: str) -> exp.Table:
-        return self._create("VIEW", thing, query, note)
+        return self._create("VIEW", thing, query, note, self.engine)
 
     def _create(
-        self, kind: str, thing: str, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
+        self,
+        kind: str,
+        thing: str,
+        query: exp.Query,
+        note: str,
+        there: Engine,
+        bound: Mapping[str, bytes] | None = None,
     ) -> exp.Table:
-        name = self.adopt(kind, thing)
-        self.engine.execute(create(kind, name, query, temporary=True), note, bound)
+        name = self.adopt(kind, thing, there)
+        there.execute(create(kind, name, query, temporary=True), note, bound)
         return name
 
     def adopt(self, kind: str, thing: str, by: Engine | None = None) -> exp.Table:
@@ -95,3 +110,8 @@ class Scratch:
         for made in reversed(list(self._made)):
             if made.name not in kept:
                 self.drop(made.name)
+
+
+def _kind(engine: Engine) -> str:
+    """How the rows of a query are kept: an engine without temporary tables keeps the query."""
+    return "TABLE" if engine.temporary_tables else "VIEW"
