@@ -17,6 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import UnsupportedError
 
 from duckanon.engine.duckdb.warehouse import DuckDB
+from duckanon.engine.folders import Folders
 from duckanon.engine.relation import ReadFile, Reading
 from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
@@ -43,6 +44,7 @@ class FarWarehouse(Warehouse, ABC):
     temporary_tables = True
     keeps_ledger = True
     guards_views = True
+    folders: Folders | None = None
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:
         self.address, self._workbench = address, workbench

@@ -10,6 +10,7 @@ from typing import Any, Protocol, Self
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from duckanon.engine.folders import Folders
 from duckanon.engine.relation import ReadFile, Reading, Relation
 from duckanon.engine.types import Column
 from duckanon.engine.workbench import Workbench
@@ -37,6 +38,10 @@ class Warehouse(Protocol):
     keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
+
+    @property
+    def folders(self) -> Folders | None:
+        """Those that its servers write; None: files are written where duckanon runs."""
 
     @property
     def workbench(self) -> Workbench: ...

@@ -26,7 +26,7 @@ _PATIENCE = 30.0  # seconds: other policies write into the same file, each for a
 
 @dataclass(frozen=True)
 class ReleaseAddress:
-    """Where a release goes: a relation of a warehouse, or a file by its full path."""
+    """Where a release goes: a relation of a warehouse, a file by its full path, or an address."""
 
     kind: str
     to: str
@@ -35,7 +35,7 @@ class ReleaseAddress:
     @classmethod
     def of(cls, policy: Policy, database: Database | None) -> ReleaseAddress:
         release, to = policy.release, policy.release.to
-        if not release.is_relation:
+        if not (release.is_relation or release.is_address):
             to = shown_database(policy.folder / to)
         return cls(release.kind, to, None if database is None else shown_database(database))
 

@@ -81,6 +81,9 @@ class RunRecord:
         """Without a ledger nobody knows what the last release was made from."""
         if self.dry_run:
             raise ReleaseError("--if-changed: does not go with --dry-run")
+        if self.policy.release.is_address:
+            what = "a folder of the cluster's is not read back, so nobody knows whether it is as it was released"
+            raise ReleaseError(f"--if-changed: {what}; run without it, or release a table")
         if not self.ledger.kept:
             raise ReleaseError(f"--if-changed: needs a ledger, and this run keeps none; {_NAME_ONE}")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from duckanon.policy import FileOptions, Pseudonyms, Release
+from duckanon.policy.folder_address import is_folder_address
 from duckanon.query.formulas import like_a_formula
 from duckanon.query.names import folded
 from duckanon.toml import Section
@@ -19,13 +20,13 @@ ENDINGS = {".gz": "gzip", ".zst": "zstd"}
 def read_release(section: Section) -> Release:
     kind = section.get("kind", one_of(*KINDS), "table", required=f"one of {', '.join(KINDS)}")
     to = section.get("to", text, "", required="a name, or a path relative to this file")
-    if kind in COMPRESSIONS and "://" in to:
-        section.fault(
-            "to", "is an address, and files are written where duckanon runs", "name a path, or release a table"
-        )
+    is_address = kind in COMPRESSIONS and "://" in to
+    if is_address:
+        to = to.rstrip("/")
+        _may_be_written(section, kind, to)
     partition_by = tuple(section.get("partition_by", texts, []))
     compression = section.get("compression", one_of(*COMPRESSIONS[kind])) if kind in COMPRESSIONS else None
-    named = ENDINGS.get(Path(to).suffix.lower()) if kind == "csv" and not partition_by else None
+    named = ENDINGS.get(Path(to).suffix.lower()) if kind == "csv" and not (partition_by or is_address) else None
     if named and compression and compression != named:
         section.fault("compression", f"is {compression}, the name of the file says {named}")
     options = FileOptions(
@@ -43,6 +44,21 @@ def read_release(section: Section) -> Release:
     _go_together(section, options)
     section.finish()
     return Release(kind, to, options, mode, difference)
+
+
+def _may_be_written(section: Section, kind: str, address: str) -> None:
+    """By the servers of a warehouse, which have no like of some options. An address that may hold a secret, or mean
+    several folders, is refused, and not shown."""
+    if not is_folder_address(address):
+        what = "is an address with more than a folder in it: a user, a password, an option, a pattern"
+        remedy = "no part may begin with . or _ nor hold one of @ ? # % * : [ ] { }; such as s3://bucket/folder"
+        section.fault("to", what, remedy)
+    for name in ("partition_by", "row_group_size", "escape_formulas"):
+        if section.data.get(name):
+            section.known.append(name)
+            section.fault(name, "is not for folders that a cluster writes", "leave it out, or name a path in to")
+    if kind == "csv" and section.data.get("compression") == "zstd":
+        section.fault("compression", "is not for folders that a cluster writes", "none or gzip")
 
 
 def _fits(section: Section, kind: str) -> None:

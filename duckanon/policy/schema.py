@@ -177,6 +177,11 @@ class Release:
         """Whether it is a table or view of the warehouse, rather than files."""
         return self.kind in RELATIONS
 
+    @property
+    def is_address(self) -> bool:
+        """Whether it is a folder of files that the servers of a warehouse write."""
+        return not self.is_relation and "://" in self.to
+
 
 @dataclass(frozen=True)
 class Pseudonyms:

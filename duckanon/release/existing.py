@@ -11,6 +11,7 @@ from duckanon.engine.types import INTEGER, TEXT
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
 from duckanon.query.names import folded
+from duckanon.release.cluster_folder import folders_of
 from duckanon.release.file import how_written, read_json, sidecar_of
 from duckanon.release.folder import bound_release, mark_of_folder
 from duckanon.release.mark import levels_in, made_by, policy_hash_in
@@ -20,6 +21,8 @@ def exists(policy: Policy, warehouse: Warehouse) -> bool:
     """Whether something stands in the policy's place; an empty folder is nothing."""
     if policy.release.is_relation:
         return warehouse.find(policy.release.to) is not None
+    if policy.release.is_address:
+        return folders_of(warehouse).holds_files(policy.release.to)
     path = policy.folder / policy.release.to
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
@@ -46,6 +49,8 @@ def _mark(policy: Policy, warehouse: Warehouse) -> str | None:
     if policy.release.is_relation:
         found = warehouse.find(policy.release.to)
         return found.comment if found else None
+    if policy.release.is_address:
+        return folders_of(warehouse).mark(policy.release.to)
     if policy.release.options.partition_by:
         return mark_of_folder(path)
     if policy.release.kind == "parquet":
@@ -63,6 +68,9 @@ def existing_release(policy: Policy, source: BoundSource, scratch: Scratch) -> R
                 f"release.to: there is no {policy.release.kind} '{policy.release.to}' yet; run the policy first"
             )
         return found
+    if policy.release.is_address:
+        folders_of(warehouse)
+        raise ReleaseError(f"release.to: {policy.release.to} is a folder of the cluster's, which is not read back")
     path = (policy.folder / policy.release.to).absolute()
     release = bound_release(policy, source)
     what = "folder" if release.options.partition_by else "file"

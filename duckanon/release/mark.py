@@ -22,11 +22,16 @@ def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:
 
 
 def made_by(mark: str | None, policy: Policy) -> bool:
+    return is_mark(mark) and json.loads(mark or "").get("policy") == policy.name
+
+
+def is_mark(text: str | None) -> bool:
+    """Whether it is one, of whatever policy."""
     try:
-        found = json.loads(mark or "")
+        found = json.loads(text or "")
     except ValueError:
         return False
-    return isinstance(found, dict) and "duckanon" in found and found.get("policy") == policy.name
+    return isinstance(found, dict) and "duckanon" in found
 
 
 def levels_in(mark: str | None) -> dict[str, int]:

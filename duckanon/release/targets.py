@@ -13,6 +13,7 @@ from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
+from duckanon.release.cluster_folder import ClusterFolderTarget
 from duckanon.release.file import FileTarget
 from duckanon.release.folder import FolderTarget
 from duckanon.release.mark import made_by, mark_of
@@ -60,6 +61,8 @@ def open_target(policy: Policy, warehouse: Warehouse, replace: bool, dry_run: bo
             what = "may compute what a reader asks for before a view has hidden anything"
             raise ReleaseError(f"release.kind: {warehouse.location} {what}, so none could be trusted; release a table")
         target: Target = RelationTarget(policy, warehouse, replace)
+    elif policy.release.is_address:
+        target = ClusterFolderTarget(policy, warehouse, replace)
     elif policy.release.options.partition_by:
         target = FolderTarget(policy, warehouse, replace)
     else:

@@ -33,6 +33,7 @@ class DuckDB(Workbench):
     longest_name: int | None = None
     keeps_ledger = True
     guards_views = True
+    folders = None
 
     def __init__(
         self, connection: duckdb.DuckDBPyConnection, location: str, persistent: bool, spill: Spill | None = None

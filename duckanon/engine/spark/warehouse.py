@@ -16,6 +16,7 @@ from duckanon.engine.relation import Relation
 from duckanon.engine.spark.builds import builds_like, is_build, is_marked, new_build, shown_by, shows_build
 from duckanon.engine.spark.catalog import Catalog, literal, said_name, spelled_parts
 from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
+from duckanon.engine.spark.folders import SparkFolders
 from duckanon.engine.spark.types import type_of
 from duckanon.engine.types import Column
 from duckanon.errors import EngineError, ReleaseError
@@ -40,6 +41,7 @@ class Spark(FarWarehouse):
     def __init__(self, address: ServerAddress, session: Any, workbench: DuckDB) -> None:
         super().__init__(address, workbench)
         self.session, self.catalog = session, Catalog(session)
+        self.folders = SparkFolders(session, self.said, self._translated)
         self._unfinished: list[Relation] = []  # what was made beside, and is in no place yet
         self._last_step = ""  # lets it in
         # Spark itself keeps the order of a step in the rows that come of it, and can keep the rows of a view.
