@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from duckanon.engine.types import Family, Type
 
 _FAMILIES = {
-    **dict.fromkeys(("int2", "int4", "int8", "oid"), Family.WHOLE),
+    **dict.fromkeys(("int2", "int4", "int8"), Family.WHOLE),
     **dict.fromkeys(("float4", "float8"), Family.FLOAT),
     **dict.fromkeys(("text", "varchar"), Family.TEXT),
     "date": Family.DATE,
@@ -45,6 +45,8 @@ def type_of(found: CatalogType) -> Type:
         return _typed(Family.LIST, found.word, plain="text")
     if found.name == "numeric":
         return _numeric(found.word)
+    if found.name == "oid":
+        return _typed(Family.WHOLE, found.word, plain="bigint", one_text=True)  # there is no arithmetic of it
     if found.kind not in ("b", "r", "m"):
         return _typed(Family.OTHER, found.word, comparable=False)
     if found.name == "citext":
