@@ -66,7 +66,7 @@ def _demo(folder: Path, kept: bool, server: ServerAddress | None, say: Callable[
         say(f"\nAll of it is kept in {folder}: try `duckanon check {folder / POLICY}{beside} --release`.")
     if server:
         say(
-            f"\nThe tables stay on the server, in the schema {SCHEMA}; a ledger, if it keeps one, in the schema duckanon."
+            f"\nThe tables stay on the server, in the schema {SCHEMA}; its ledger, if any, in the schema duckanon."
         )
     return result
 
