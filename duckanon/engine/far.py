@@ -22,7 +22,7 @@ from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
-from duckanon.query.expressions import sql
+from duckanon.query.expressions import create, drop, sql
 
 if TYPE_CHECKING:
     import pyarrow
@@ -119,6 +119,14 @@ class FarWarehouse(Warehouse, ABC):
         assert not bound, "what is bound to a statement is a secret, and stays here"
         self.workbench.note(note, statement, self)
         self._run(self.said(statement))
+
+    def make_temporary(
+        self, kind: str, name: exp.Table, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.execute(create(kind, name, query, temporary=True), note, bound)
+
+    def drop_temporary(self, kind: str, name: exp.Table) -> None:
+        self.execute(drop(kind, name))
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         self.workbench.note(note, query, self)

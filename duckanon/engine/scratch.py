@@ -11,7 +11,7 @@ from sqlglot import exp
 from duckanon.engine.engine import Engine
 from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
-from duckanon.query.expressions import create, drop, table
+from duckanon.query.expressions import table
 
 
 class _Made(NamedTuple):
@@ -89,7 +89,7 @@ class Scratch:
         bound: Mapping[str, bytes] | None = None,
     ) -> exp.Table:
         name = self.adopt(kind, thing, there)
-        there.execute(create(kind, name, query, temporary=True), note, bound)
+        there.make_temporary(kind, name, query, note, bound)
         return name
 
     def adopt(self, kind: str, thing: str, by: Engine | None = None) -> exp.Table:
@@ -101,7 +101,7 @@ class Scratch:
     def drop(self, name: exp.Table) -> None:
         for made in self._made:
             if made.name == name:
-                made.by.execute(drop(made.kind, name))
+                made.by.drop_temporary(made.kind, name)
         self._made = [made for made in self._made if made.name != name]
 
     def clear(self, keep: tuple[str, ...] = ()) -> None:

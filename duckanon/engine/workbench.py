@@ -19,6 +19,7 @@ from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
 from duckanon.errors import EngineError
 from duckanon.query.dialects import WORKBENCH
+from duckanon.query.expressions import create, drop
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,6 +61,14 @@ class Workbench:
     def execute(self, statement: exp.Expr, note: str = "", bound: Mapping[str, bytes] | None = None) -> None:
         """`bound`: the values of the statement's parameters; they reach the database beside its text."""
         self.run(statement, note, bound)
+
+    def make_temporary(
+        self, kind: str, name: exp.Table, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.execute(create(kind, name, query, temporary=True), note, bound)
+
+    def drop_temporary(self, kind: str, name: exp.Table) -> None:
+        self.execute(drop(kind, name))
 
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         with translated(query):

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from duckanon.engine.postgres.connection import Connection
-from tests.engine.conftest import Place
 from tests.support.command import Command
 from tests.support.far_people import FAR, FAR_FILE, FAR_VIEW
+from tests.support.far_place import Place
 from tests.support.folder import Folder
 from tests.support.people import UNCOMPARED
 
@@ -212,7 +212,7 @@ def test_a_limit_of_the_server_is_named(inhabited: Place, folder: Folder, duckan
     told = duckanon("run", folder.policy(text), "--db", inhabited.url)
     assert told.code == 2
     assert LIMITS[limit] in told.err
-    assert "people_anonymous" not in str(inhabited.of("postgres").sql("SELECT relname FROM pg_class"))
+    assert "people_anonymous" not in str(inhabited.owner.sql("SELECT relname FROM pg_class"))
 
 
 def test_an_export_takes_a_server_that_may_only_be_read(inhabited: Place, folder: Folder, duckanon: Command) -> None:
@@ -300,7 +300,7 @@ def test_what_takes_the_place_of_the_old_release_under_way_stays(
 ) -> None:
     policy = folder.policy(FAR + UNCOMPARED)
     assert duckanon("run", policy, "--db", inhabited.url).code == 0
-    theirs = "CREATE TABLE people_anonymous AS SELECT 1 AS theirs"
+    theirs = "CREATE TABLE public.people_anonymous AS SELECT 1 AS theirs"
     just_before(step, lambda: inhabited.sql("DROP TABLE people_anonymous", theirs))
     told = duckanon("run", policy, "--db", inhabited.url)
     assert told.code == 2
@@ -333,6 +333,15 @@ def test_a_table_becomes_a_view_and_a_table_again(inhabited: Place, folder: Fold
         assert duckanon("run", folder.policy(text), "--db", inhabited.url).code == 0
         assert ("public", "people_anonymous", kind) in inhabited.left()
         assert inhabited.sql("SELECT count(*) FROM people_anonymous") == [(190,)]
+
+
+def test_a_user_of_our_name_releases_where_others_do(inhabited: Place, folder: Folder, duckanon: Command) -> None:
+    """The schema that is ours comes into its search path with the first release."""
+    assert inhabited.user == "duckanon"
+    assert duckanon("run", folder.policy(FAR), "--db", inhabited.url).code == 0
+    second = FAR.replace('name = "people"', 'name = "second"').replace("people_anonymous", "second_anonymous")
+    assert duckanon("run", folder.policy(second), "--db", inhabited.url).code == 0
+    assert ("public", "second_anonymous", "r") in inhabited.left()
 
 
 def test_two_runs_at_once_from_two_machines(inhabited: Place, folder: Folder, duckanon: Command) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.conftest import Place
 from tests.support.far_people import FAR, FAR_FILE
+from tests.support.far_place import Place
 from tests.support.folder import Folder
 
 # A minute for all rows, and no time for a single one.
@@ -71,7 +71,7 @@ def test_while_the_server_releases_or_waits_for_a_lock(
         "EXECUTE FUNCTION slowly()",
     )
     run = started(folder.policy(FAR), inhabited)
-    wait_for(inhabited, BUSY.format(inhabited.database, f"LIKE '{step}%'"))
+    wait_for(inhabited, BUSY.format(inhabited.database, f"LIKE '{step.replace(' ', '%')}%'"))
     _interrupted(run, number, inhabited)
 
 

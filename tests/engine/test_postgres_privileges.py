@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.conftest import Place
 from tests.support.command import Command
 from tests.support.far_people import FAR, FAR_FILE, FAR_VIEW
+from tests.support.far_place import FAR_PEOPLE, Place
 from tests.support.folder import Folder
 from tests.support.paths import ROOT
 
@@ -32,10 +32,8 @@ def without_one() -> list[tuple[str, int | None]]:
 @pytest.fixture
 def closed(place: Place) -> Iterator[Place]:
     """A warehouse in which nobody may do anything, with a schema for the source and one for what is released."""
-    from tests.engine.conftest import PEOPLE
-
     place.sql(
-        PEOPLE.replace("CREATE TABLE people", "CREATE TABLE public.people"),
+        FAR_PEOPLE.replace("CREATE TABLE people", "CREATE TABLE public.people"),
         "CREATE SCHEMA clinic", "ALTER TABLE people SET SCHEMA clinic", "CREATE SCHEMA shared", "DROP SCHEMA public",
         "CREATE SCHEMA duckanon", "CREATE ROLE anonymizer LOGIN",
         f"REVOKE ALL ON DATABASE {place.database} FROM PUBLIC",

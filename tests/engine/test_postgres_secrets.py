@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from duckanon.policy.database import ServerAddress
-from tests.engine.conftest import Place
 from tests.support.command import Command
 from tests.support.far_people import FAR
+from tests.support.far_place import Place
 from tests.support.folder import Folder
 
 PASSWORD = "s3cr3t"
@@ -71,7 +71,7 @@ def test_an_address_is_shown_without_user_and_options(url: str, shown: str) -> N
 @pytest.fixture
 def guarded(inhabited: Place) -> Iterator[Place]:
     """A user who needs a password."""
-    access = Path(inhabited.folder) / "pg_hba.conf"
+    access = Path(inhabited.folder) / "data" / "pg_hba.conf"
     before = access.read_text(encoding="utf-8")
     access.write_text(f"local all {inhabited.database}_user scram-sha-256\n{before}", encoding="utf-8")
     user = f"{inhabited.database}_user"
@@ -119,7 +119,7 @@ def test_a_password_of_the_usual_places_is_found_and_told_to_nobody(
     told = duckanon("run", folder.policy(FAR), "--db", url, "--log", "json", "--json")
     assert told.code == 0
     assert PASSWORD not in told.out + told.err
-    owner = Place(guarded.folder, guarded.database)
+    owner = guarded.owner
     ledger = owner.sql("SELECT CAST(r AS text) FROM duckanon.releases r")
     marks = owner.sql("SELECT description FROM pg_description d JOIN pg_class c ON c.oid = d.objoid")
     assert PASSWORD not in str(ledger) + str(marks)

@@ -91,6 +91,9 @@ def with_strangers(draw: st.DrawFn, case: Case) -> Case:
 
 
 def with_people(draw: st.DrawFn, case: Case, people: tuple[str, ...]) -> Case:
+    """Each row somebody's; proximity counts rows only."""
+    sensitive = tuple(replace(wanted, proximity=None) for wanted in case.policy.sensitive)
+    case = replace(case, policy=replace(case.policy, sensitive=sensitive))
     names: Mapping[str, Any] = {"name": replace(case.columns["name"], values=people)}
     who = table(names, len(case.rows), draw(st.integers(0, 2**32)))
     return replace(case, rows=tuple({**row, **person} for row, person in zip(case.rows, who, strict=True)))

@@ -39,6 +39,17 @@ _COMMENTS = """
         AND col_description(t.attrelid, t.attnum) IS NOT NULL
 """
 
+_SECURED = """
+    WITH RECURSIVE read (oid) AS (
+        SELECT CAST(to_regclass({relation}) AS oid)
+        UNION SELECT d.refobjid FROM read JOIN pg_rewrite AS r ON r.ev_class = read.oid
+            JOIN pg_depend AS d ON d.classid = CAST('pg_rewrite' AS regclass) AND d.objid = r.oid
+        WHERE d.refclassid = CAST('pg_class' AS regclass)
+    )
+    SELECT CAST(c.relname AS text) FROM read JOIN pg_class AS c USING (oid)
+    WHERE c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1
+"""
+
 
 @dataclass(frozen=True)
 class Grant:
@@ -118,6 +129,13 @@ def closed(relation: Relation, fetch: Fetch) -> Iterator[str]:
     """The statements that take a new relation from all to whom new ones are open by default."""
     for to in sorted({grant.to for grant in _grants(relation, fetch)}):
         yield f"REVOKE ALL ON TABLE {relation.spelled} FROM {to}"
+
+
+def must_show_all_the_same(view: Relation, fetch: Fetch) -> None:
+    """Refuse a view over a table of which every reader would be shown other rows, and so other classes."""
+    for (name,) in fetch(_SECURED.format(relation=literal(view.spelled))):
+        what = f"the source reads {quoted(name)}, whose row-level security would show other classes to every reader"
+        raise ReleaseError(f"release.kind: {what}; release a table, or let the role of the run bypass it")
 
 
 def _grants(relation: Relation, fetch: Fetch) -> tuple[Grant, ...]:

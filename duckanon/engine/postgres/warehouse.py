@@ -15,13 +15,14 @@ from duckanon.engine.far import FarWarehouse
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
-from duckanon.engine.postgres.rights import Rights, closed, read_rights
+from duckanon.engine.postgres.replaced import Replaced
+from duckanon.engine.postgres.rights import closed, must_show_all_the_same
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
 from duckanon.errors import BusyError, EngineError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.postgres import PostgresDialect
-from duckanon.query.expressions import drop, sql
+from duckanon.query.expressions import sql
 from duckanon.query.names import quoted
 
 if TYPE_CHECKING:
@@ -55,8 +56,7 @@ class Postgres(FarWarehouse):
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
         self.connection, self.writable = connection, writable
-        self._rights: Rights | None = None  # to what the release takes the place of
-        self._standing: Relation | None = None  # while it still stands
+        self._replaced: Replaced | None = None  # what the release takes the place of
         self._path = _CATALOG  # the user's
         self._schemas: list[str] = []  # those of it that are there
 
@@ -83,7 +83,9 @@ class Postgres(FarWarehouse):
     def _trust_only_the_catalog(self) -> None:
         """Functions and operators of ours are PostgreSQL's own: one that somebody has put into a schema of the search
         path, such as a count of texts, would be called in their place, with the rights of this user."""
-        ((self._path, self._schemas),) = self.fetch(_PATH)
+        ((self._path, schemas),) = self.fetch(_PATH)
+        # A user called duckanon has our schema in its path as soon as it is there, and releases nothing to it.
+        self._schemas = [schema for schema in schemas if schema != "duckanon"]
         self._run(f"SET search_path = {_CATALOG}")
 
     @contextmanager
@@ -241,6 +243,8 @@ class Postgres(FarWarehouse):
         inner = query.rstrip().rstrip(";")
         with explained("source.query"), self._users_path():
             self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+        if not temporary:
+            self._close(name)
 
     def _must_take_temporary_views(self) -> None:
         may = "has_database_privilege(current_database(), 'TEMPORARY')"
@@ -255,28 +259,16 @@ class Postgres(FarWarehouse):
 
     def make_way(self, standing: Relation) -> None:
         """A table stands until the new one is verified; a view goes at once, with what is kept for it."""
-        self._rights = read_rights(standing, self.fetch)
-        self._standing = self._rights.relation
+        self._replaced = Replaced(standing, self.fetch, self._run)
         if standing.kind == "view":
-            self._remove_standing()
-
-    def _remove_standing(self) -> None:
-        """Whoever reads it comes to the end first, and from here on waits for the new one."""
-        if self._standing is None or self._rights is None:
-            return
-        if self._standing.kind == "table":
-            self._run(f"LOCK TABLE {self._standing.spelled} IN ACCESS EXCLUSIVE MODE")
-        self._rights = self._rights.as_they_are_now(self.fetch)
-        self.execute(drop(self._standing.kind.upper(), self._standing.table))
-        self._standing = None
+            self._replaced.remove()
 
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         if relation.kind == "view":
-            if self._rights is not None:
-                self._rights.must_be_ours()
-            self._remove_standing()
-            self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
-            self.workbench.note("the release", query, self)
+            if self._replaced is not None:
+                self._replaced.rights.must_be_ours()
+                self._replaced.remove()
+            self._publish_view(relation, query)
             self.comment(relation, mark)
             return relation
         beside = Relation((relation.parts[0], f"duckanon_{time.time_ns():x}"), "table")
@@ -284,16 +276,25 @@ class Postgres(FarWarehouse):
         self.comment(beside, mark)
         return beside
 
+    def _publish_view(self, relation: Relation, query: exp.Query) -> None:
+        self._run(f"CREATE VIEW {relation.spelled} WITH (security_barrier) AS {self.said(query)}")
+        self.workbench.note("the release", query, self)
+        must_show_all_the_same(relation, self.fetch)
+
     def let_in(self, published: Relation, relation: Relation) -> None:
-        self._remove_standing()
+        if self._replaced is not None:
+            self._replaced.remove()
         if published != relation:
             self._run(f"ALTER TABLE {published.spelled} RENAME TO {quoted(relation.parts[-1])}")
-        for statement in self._rights.passed_on(relation, self.fetch) if self._rights else ():
-            self._run(statement)
+        if self._replaced is not None:
+            self._replaced.hand_over(relation)
 
     def keep(self, name: exp.Table, query: exp.Query, note: str) -> None:
         """What is kept for a view is for nobody else: not even for those to whom all new tables are open."""
         super().keep(name, query, note)
+        self._close(name)
+
+    def _close(self, name: exp.Table) -> None:
         for statement in closed(Relation((name.db, name.name), "table"), self.fetch):
             self._run(statement)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from duckanon.engine.types import Column
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.spark import SparkDialect
+from duckanon.query.expressions import sql
 
 if TYPE_CHECKING:
     import pyarrow
@@ -41,7 +42,8 @@ class Spark(FarWarehouse):
         self.session, self.catalog = session, Catalog(session)
         self._unfinished: list[Relation] = []  # what was made beside, and is in no place yet
         self._last_step = ""  # lets it in
-        self.sorts_steps = False  # whether the order of a step is that of the rows that come of it
+        # Spark itself keeps the order of a step in the rows that come of it, and can keep the rows of a view.
+        self.is_spark = False
 
     @classmethod
     def open(cls, address: ServerAddress, limits: Limits | None = None, wait: float | None = None) -> Spark:
@@ -49,7 +51,7 @@ class Spark(FarWarehouse):
         warehouse = cls(address, session, DuckDB.open(None, writable=True, limits=limits))
         try:
             ((zone, length, version),) = warehouse.fetch(r"SELECT CURRENT_TIMEZONE(), LENGTH('\\'), VERSION()")
-            warehouse.sorts_steps = version.startswith(session.version)  # others say which Spark they are like
+            warehouse.is_spark = version.startswith(session.version)  # others say which Spark they are like
             if length != 1:
                 setting = "spark.sql.parser.escapedStringLiterals"
                 raise EngineError(f"{address.shown}: {setting} is set, by which texts are read otherwise; unset it")
@@ -63,11 +65,29 @@ class Spark(FarWarehouse):
     def _disconnect(self) -> None:
         self.session.stop()
 
+    @property
+    def may_keep(self) -> bool:
+        return self.is_spark
+
     # -- asking -----------------------------------------------------------------------------------
 
     def _run(self, text: str) -> None:
         with self._translated(text):
             self.session.sql(text)
+
+    def make_temporary(
+        self, kind: str, name: exp.Table, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
+    ) -> None:
+        """The rows of a view are kept from when they are first asked for, as most are asked for several times. A server
+        knows what it keeps by its plan, whoever asks: this one has a name in it that no other run has. It is forgotten
+        with the view."""
+        if not self.is_spark:
+            super().make_temporary(kind, name, query, note, bound)
+            return
+        named = sql(":name IS NOT NULL", name=exp.Literal.string(name.name))
+        alone = exp.select("*").from_(query.subquery("kept")).where(named)
+        super().make_temporary(kind, name, alone, note, bound)
+        self._run(f"CACHE LAZY TABLE {said_name(name.name)}")
 
     @contextmanager
     def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
@@ -171,7 +191,7 @@ class Spark(FarWarehouse):
             fields = self.session.sql(text).schema.fields
         columns = {said_name(field.name): field.dataType.simpleString() for field in fields}
         declared = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-        order = "" if self.sorts_steps else f" ORDER BY {', '.join(columns)}"
+        order = "" if self.is_spark else f" ORDER BY {', '.join(columns)}"
         self._unfinished.append(build)
         # Marked from the beginning: so it is known for ours, however this run ends.
         self._run(f"CREATE TABLE {said_name(*build.parts)} ({declared}) COMMENT {literal(mark)}")
