@@ -17,6 +17,7 @@ from typing import Any
 
 import duckdb
 
+from duckanon.engine.spark.catalog import said_name
 from duckanon.engine.spark.connection import connect, quiet
 from duckanon.policy.database import ServerAddress
 from tests.support.needs import missing
@@ -53,12 +54,20 @@ class Lake:
         rows = (connection or duckdb.connect()).sql(query).to_arrow_table()
         with quiet():
             self.session.createDataFrame(rows).createOrReplaceTempView("loaded")
-        self.sql(f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} AS SELECT * FROM loaded", "DROP VIEW loaded")
+        columns = ", ".join(_loaded(field) for field in rows.schema)
+        made = f"CREATE TABLE {name} AS SELECT {columns} FROM loaded"
+        self.sql(f"DROP TABLE IF EXISTS {name}", made, "DROP VIEW loaded")
 
     def tables(self, schema: str = "default") -> set[str]:
         """All tables and views, but for temporary ones."""
         listed = self.sql(f"SHOW TABLES IN {schema}", f"SHOW TABLES IN {schema}")
         return {name for _, name, temporary in listed if not temporary}
+
+
+def _loaded(field: Any) -> str:
+    """The client takes every moment for one of a time zone."""
+    name = said_name(field.name)
+    return f"CAST({name} AS TIMESTAMP_NTZ) AS {name}" if str(field.type) == "timestamp[us]" else name
 
 
 @dataclass(frozen=True)
