@@ -21,7 +21,8 @@ DATABASE, POLICY = "warehouse.duckdb", "patients.toml"
 SCHEMA = "duckanon_demo"  # of a server
 _TABLES = ("dim_city", "patients")
 # Any five rows, the same each time: by what stands in them.
-_SOME = exp.select("*").order_by(sql("MD5(age || zip || admitted || city || education || diagnosis)")).limit(5)
+_SHOWN = "MD5(age || zip || admitted || city || education || COALESCE(diagnosis, ''))"
+_SOME = exp.select("*").order_by(sql(_SHOWN)).limit(5)
 
 
 def demo(into: Path | None, say: Callable[[str], None], server: Database | None = None) -> Result:
@@ -64,7 +65,9 @@ def _demo(folder: Path, kept: bool, server: ServerAddress | None, say: Callable[
         beside = f" --db {server}" if server else ""
         say(f"\nAll of it is kept in {folder}: try `duckanon check {folder / POLICY}{beside} --release`.")
     if server:
-        say(f"\nThe tables stay on the server: drop the schemas {SCHEMA} and duckanon (its ledger) when you are done.")
+        say(
+            f"\nThe tables stay on the server, in the schema {SCHEMA}; its ledger, if any, in the schema duckanon."
+        )
     return result
 
 

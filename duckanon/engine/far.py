@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -23,6 +23,7 @@ from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
+from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import create, drop, sql
 
 if TYPE_CHECKING:
@@ -104,6 +105,11 @@ class FarWarehouse(Warehouse, ABC):
     def _awaited(self, work: Callable[[], T]) -> T:
         """Do what waits for the server; an engine whose client hears no Ctrl-C meanwhile does it elsewhere."""
         return work()
+
+    def _live_in(self, zone: str) -> None:
+        """The workbench writes moments as the server does; but for a zone that only the server knows."""
+        with suppress(EngineError):
+            self.workbench.run(f"SET TimeZone = {exp.Literal.string(zone).sql(WORKBENCH)}")
 
     # -- asking -----------------------------------------------------------------------------------
 

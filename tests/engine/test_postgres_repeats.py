@@ -18,8 +18,8 @@ def test_if_nothing_has_changed_there_is_nothing_to_do(inhabited: Place, folder:
     assert duckanon(*again).json["status"] == "released"
     before = inhabited.sql(oid)
     assert duckanon(*again).json["status"] == "unchanged"
-    inhabited.sql("CREATE TABLE turned AS SELECT * FROM people ORDER BY name DESC", "DROP TABLE people",
-                  "ALTER TABLE turned RENAME TO people")  # fmt: skip
+    inhabited.sql("CREATE TABLE public.turned AS SELECT * FROM people ORDER BY name DESC", "DROP TABLE people",
+                  "ALTER TABLE public.turned RENAME TO people")  # fmt: skip
     assert duckanon(*again).json["status"] == "unchanged"  # in whatever order the rows lie
     assert inhabited.sql(oid) == before
     inhabited.sql("UPDATE people SET disease = 'flu' WHERE name = 'person 1'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import duckdb
 
 import duckanon
+from duckanon.result import Result
 from tests.support.case_warehouse import quoted
 from tests.support.far import FarDatabase, copied
 
@@ -23,18 +25,12 @@ def emptied(far: FarDatabase) -> None:
     far.sql("DROP SCHEMA IF EXISTS duckanon CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 
 
-def told(policy: duckanon.Policy, db: Any) -> dict[str, Any]:
-    """All that a run says; of one that is refused, why."""
+def told(ask: Callable[[], Result]) -> dict[str, Any]:
+    """All that a run or a check says; of one that is refused, why."""
     try:
-        said = duckanon.run(policy, db).as_json()
+        said = ask().as_json()
     except duckanon.DuckanonError as error:
         return {"refused": str(error), "kind": type(error).__name__}
-    return {key: value for key, value in said.items() if key not in OF_THE_RUN}
-
-
-def checked(policy: duckanon.Policy, db: Any) -> dict[str, Any]:
-    """All that the check of a release says."""
-    said = duckanon.check(policy, db, release=True).as_json()
     return {key: value for key, value in said.items() if key not in OF_THE_RUN}
 
 
@@ -84,14 +80,15 @@ def released_alike(
     for file in folder.glob("*.csv"):
         (there / file.name).write_bytes(file.read_bytes())
     ours, theirs = (duckanon.Policy.parse(text, at) for at in (folder, there))
-    expected = told(ours, db)
+    expected = told(lambda: duckanon.run(ours, db))
     with duckanon.connect(far.address) as connected:
-        found = told(theirs, connected)
+        found = told(lambda: duckanon.run(theirs, connected))
         if kind == "view" and str(found.get("refused")).startswith(_UNSAID):
             return found
         must_be_alike(found, expected)
         if expected.get("status") == "released":
-            must_be_alike(checked(theirs, connected), checked(ours, db))
+            found = told(lambda: duckanon.check(theirs, connected, release=True))
+            must_be_alike(found, told(lambda: duckanon.check(ours, db, release=True)))
             same_rows(db, far, (folder, there), kind, to)
     return expected
 

@@ -73,8 +73,7 @@ class Postgres(FarWarehouse):
             )
             must_be_new_enough(version, address)
             warehouse.fetch(_GENEROUS)
-            with suppress(EngineError):  # a zone that only the server knows
-                warehouse.workbench.run(f"SET TimeZone = {literal(zone)}")
+            warehouse._live_in(zone)
         except BaseException:
             warehouse.close()
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
@@ -57,8 +58,7 @@ class Spark(FarWarehouse):
             if length != 1:
                 setting = "spark.sql.parser.escapedStringLiterals"
                 raise EngineError(f"{address.shown}: {setting} is set, by which texts are read otherwise; unset it")
-            with suppress(EngineError):  # a zone that only the server knows
-                warehouse.workbench.run(f"SET TimeZone = {literal(zone)}")
+            warehouse._live_in(zone)
         except BaseException:
             warehouse.close()
             raise
@@ -97,9 +97,13 @@ class Spark(FarWarehouse):
             yield batches(self.session, text)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
-        assert temporary, "only a view needs tables that are kept"
+        """What is kept for good passes through a temporary view, as all that is sent does."""
+        view = name.name if temporary else f"duckanon_{time.time_ns():x}"
         with self._translated(name.sql(self.dialect)), quiet():
-            self.session.createDataFrame(rows.read_all()).createTempView(name.name)
+            self.session.createDataFrame(rows.read_all()).createTempView(view)
+        if not temporary:
+            self._run(f"CREATE TABLE {name.sql(self.dialect, identify=True)} AS SELECT * FROM {said_name(view)}")
+            self._run(f"DROP VIEW {said_name(view)}")
 
     def _translated(self, text: str) -> AbstractContextManager[None]:
         from duckanon.engine.spark.client_errors import translated
