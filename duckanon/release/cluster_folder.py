@@ -10,12 +10,13 @@ from sqlglot import exp
 from duckanon.census.source import BoundSource
 from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.folders import Folders
+from duckanon.engine.marks import is_mark
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Message, ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, drop, sql
 from duckanon.recoding import Recoding
-from duckanon.release.mark import is_mark, made_by
+from duckanon.release.mark import made_by
 
 
 def folders_of(warehouse: Warehouse) -> Folders:

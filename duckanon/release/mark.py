@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
+from duckanon.engine.marks import is_mark
 from duckanon.policy import Policy
 
 
@@ -23,15 +24,6 @@ def mark_of(policy: Policy, version: str, levels: dict[str, int] | None) -> str:
 
 def made_by(mark: str | None, policy: Policy) -> bool:
     return is_mark(mark) and json.loads(mark or "").get("policy") == policy.name
-
-
-def is_mark(text: str | None) -> bool:
-    """Whether it is one, of whatever policy."""
-    try:
-        found = json.loads(text or "")
-    except ValueError:
-        return False
-    return isinstance(found, dict) and "duckanon" in found
 
 
 def levels_in(mark: str | None) -> dict[str, int]:

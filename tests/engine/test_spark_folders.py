@@ -140,6 +140,24 @@ def test_a_release_that_fails_leaves_nothing(
     assert not list(folder.path.glob("out*"))
 
 
+def test_who_comes_under_way_stays(
+    duckanon: Command, people: Lake, folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from duckanon.engine.spark.warehouse import Spark
+
+    publish = Spark.publish
+
+    def while_somebody_writes(self: Spark, *given: Any) -> Any:
+        (folder.path / "out").mkdir()
+        (folder.path / "out" / "mine").write_text("mine", encoding="utf-8")
+        return publish(self, *given)
+
+    monkeypatch.setattr(Spark, "publish", while_somebody_writes)
+    assert duckanon("run", policy(folder), "--db", people.address).code == 2
+    assert people.tables() == {"people"}
+    assert [path.name for path in folder.path.rglob("out*/*")] == ["mine"]
+
+
 def test_a_server_that_cannot_write_is_told_of(
     duckanon: Command, people: Lake, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,10 +6,10 @@ so a reader sees the last release or the new one. The last build stays until the
 
 from __future__ import annotations
 
-import json
 import re
 import time
 
+from duckanon.engine.marks import is_mark
 from duckanon.engine.relation import Relation
 from duckanon.engine.spark.catalog import said_name
 
@@ -29,15 +29,7 @@ def builds_like(place: Relation) -> str:
 def is_build(found: Relation, place: Relation) -> bool:
     """Whether it was built for the place by a run: by its name, and by the mark in its comment."""
     named = re.fullmatch(rf"{re.escape(place.parts[-1])}{_BESIDE}[0-9a-f]{{16}}", found.parts[-1], re.IGNORECASE)
-    return named is not None and is_marked(found)
-
-
-def is_marked(found: Relation) -> bool:
-    try:
-        mark = json.loads(found.comment or "")
-    except ValueError:
-        return False
-    return isinstance(mark, dict) and "duckanon" in mark
+    return named is not None and is_mark(found.comment)
 
 
 def shown_by(build: Relation) -> str:

@@ -12,9 +12,10 @@ from sqlglot import exp
 from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse
+from duckanon.engine.marks import is_mark
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import Relation
-from duckanon.engine.spark.builds import builds_like, is_build, is_marked, new_build, shown_by, shows_build
+from duckanon.engine.spark.builds import builds_like, is_build, new_build, shown_by, shows_build
 from duckanon.engine.spark.catalog import Catalog, literal, said_name, spelled_parts
 from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
 from duckanon.engine.spark.folders import SparkFolders
@@ -136,7 +137,7 @@ class Spark(FarWarehouse):
 
     def _as_released(self, found: Relation) -> Relation:
         """The place of a table is a view of it, as few need to know."""
-        if found.kind == "view" and is_marked(found) and shows_build(self._view_text(found)):
+        if found.kind == "view" and is_mark(found.comment) and shows_build(self._view_text(found)):
             return Relation(found.parts, "table", found.comment)
         return found
 
