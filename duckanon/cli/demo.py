@@ -65,9 +65,7 @@ def _demo(folder: Path, kept: bool, server: ServerAddress | None, say: Callable[
         beside = f" --db {server}" if server else ""
         say(f"\nAll of it is kept in {folder}: try `duckanon check {folder / POLICY}{beside} --release`.")
     if server:
-        say(
-            f"\nThe tables stay on the server, in the schema {SCHEMA}; its ledger, if any, in the schema duckanon."
-        )
+        say(f"\nThe tables stay on the server, in the schema {SCHEMA}; its ledger, if any, in the schema duckanon.")
     return result
 
 
