@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from functools import partial
 from pathlib import Path
@@ -357,3 +358,10 @@ def test_random_policies(sail_server: SparkServer, case: Case) -> None:
         must_be_alike(found, expected)
         if expected.get("status") == "released":
             assert counted(lake.sql(f"SELECT * FROM {RELEASE}")) == counted(near.execute(f"FROM {RELEASE}").fetchall())
+
+
+def test_a_program_that_is_no_file_connects(lake: Lake) -> None:
+    """The client looks for a whole Spark there."""
+    program = f"import duckanon; duckanon.connect({lake.address!r}).close(); print('connected')"
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stdout) == (0, "connected\n"), said.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 import warnings
 from collections.abc import Iterator
@@ -31,7 +32,7 @@ _TALKATIVE = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.s
 def connect(address: ServerAddress, wait: float | None) -> Any:
     """A session of the server. One that the address names is left as it was found: others may be in it. A server that
     is not there (yet) is waited for, so many seconds."""
-    with quiet():
+    with quiet(), _home_named():
         sessions, retries = needed("spark", "pyspark.sql.connect.session", "pyspark.sql.connect.client.retries")
     from duckanon.engine.spark.client_errors import CLIENT_ERRORS, opening_fault
 
@@ -62,6 +63,19 @@ def wait_no_more(session: Any) -> None:
 def _must_be_new_enough(version: str, address: ServerAddress) -> None:
     if int(version.partition(".")[0]) < _OLDEST:
         raise EngineError(f"{address.shown}: is Spark {version}; it takes {_OLDEST}.0 or newer")
+
+
+@contextmanager
+def _home_named() -> Iterator[None]:
+    """In a program that is no file, such as a notebook, the thin client looks for a whole Spark when it is imported, and
+    ends the process where there is none; unless one is named."""
+    named = "SPARK_HOME" in os.environ
+    os.environ.setdefault("SPARK_HOME", os.curdir)
+    try:
+        yield
+    finally:
+        if not named:
+            del os.environ["SPARK_HOME"]
 
 
 @contextmanager
