@@ -113,8 +113,9 @@ class Run:
             self.target.abandon()
             raise
         finally:
-            with suppress(DuckanonError):  # whatever went wrong before is the error to see
-                outer.clear()
+            for scratch in (self.there, self.scratch, outer):
+                with suppress(DuckanonError):  # whatever went wrong before is the error to see
+                    scratch.clear()
         return result
 
     def execute(self, source: BoundSource) -> Result:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.engine import Column, Reading, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import TEXT
+from duckanon.engine.types import TEXT, Family, Type
 from duckanon.errors import Fault, Message, SourceError, Value
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
@@ -155,6 +155,10 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
             # Who reads it in one time zone after the other sees in which hours of a month, say, somebody was born.
             what = f"is of type {c.type}: the readers of a view choose the time zone of its labels"
             faults.append(Fault(c.name, what, "cast it in source.query: column AT TIME ZONE 'UTC'"))
+        elif folded(c.name) in _named_by_text(policy, warehouse, c.type):
+            # What a policy or a list names by its text would be another value, or none, to who has it written otherwise.
+            what = f"is of type {c.type}, whose text the session of who asks decides, and is named by it"
+            faults.append(Fault(c.name, what, "cast it to a text in source.query, in a form of your own"))
     # A file has no collations, and asking it means to guess its format once more.
     texts = [c for c in columns if c.type.is_text and policy.source.file is None]
     if texts and not faults:
@@ -167,6 +171,25 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
         faults += [Fault(c.name, what, remedy) for row in found for c, hit in zip(texts, row, strict=True) if hit]
     if faults:
         raise SourceError(faults, policy.file)
+
+
+def _named_by_text(policy: Policy, warehouse: Warehouse, type_: Type) -> set[str]:
+    """The columns whose values are found by a text that is not the same to all: of a view to each of its readers, of a
+    moment in another engine than the workbench to both."""
+    sensitive = {folded(s.column) for s in policy.sensitive if s.values or s.levels}
+    if policy.release.kind != "view":
+        return sensitive if type_.zoned and not warehouse.is_workbench else set()
+    if type_.has_one_text:
+        return set()
+    if type_.family in (Family.OTHER, Family.LIST):
+        return {folded(column) for column in (*(q.column for q in policy.quasi_identifiers), *sensitive)}
+    listed = (Mask, MappingFile, MappingTable)
+    texts = {folded(q.column) for q in policy.quasi_identifiers if isinstance(q.hierarchy, listed)}
+    return (
+        sensitive | texts
+        if policy.unmapped != "top"
+        else sensitive | {folded(q.column) for q in policy.quasi_identifiers}
+    )
 
 
 def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:

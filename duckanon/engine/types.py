@@ -36,6 +36,7 @@ class Type:
     word: str  # as the engine itself says it
     scale: int = 0  # decimals of a DECIMAL
     zoned: bool = False  # written in the time zone of who asks
+    text_varies: bool = False  # written as the session of who asks says, its time zone aside
     comparable: bool = True  # values that look different are different
     remedy: str = "cast it in source.query"  # what to do about a column that cannot be released so
     one_text: bool = False  # every engine writes its values as the same texts
@@ -44,6 +45,11 @@ class Type:
 
     def __str__(self) -> str:
         return self.word
+
+    @property
+    def has_one_text(self) -> bool:
+        """Whether nobody who asks can have its values written otherwise."""
+        return not (self.zoned or self.text_varies)
 
     @property
     def is_number(self) -> bool:

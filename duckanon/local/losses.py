@@ -59,7 +59,7 @@ def _class_cost(hierarchy: Hierarchy) -> str:
 
 def _placed(census: Census, placement: Placement) -> str:
     """The census's cells with the levels they are released at; NULL: suppressed."""
-    same = " AND ".join(f"c.{key} IS NOT DISTINCT FROM p.{key}" for key in placement.keys)
+    same = " AND ".join(f"c.{key} IS NOT DISTINCT FROM p.{key}" for key in placement.keys) or "TRUE"
     levels = ", ".join(f"p.l{h.index}" for h in census.hierarchies)
     return (
         f"SELECT c.*, {levels} FROM {census.table.sql(WORKBENCH, identify=True)} c "

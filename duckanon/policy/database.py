@@ -11,9 +11,14 @@ POSTGRES, SPARK = "postgresql", "sc"
 _SCHEMES = {"postgresql": POSTGRES, "postgres": POSTGRES, "sc": SPARK}
 # What tells one database of a server from another; all else of an address is how it is reached, and by whom.
 _TELLING = ("host", "hostaddr", "port", "dbname", "service")
-_SECRET = ("password", "sslpassword", "token", "oauth_client_secret")
+_SECRET = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+_SPARK_OPTIONS = ("use_ssl", "user_id", "session_id", "user_agent")
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.%]+\]|[^\[\]:]*)(:[0-9]*)?")
 _OPTION = re.compile(r"[A-Za-z_]+=[^=]*(=[^=]*)*")
+_ODD = re.compile(r"\s|%00")
+_SPARK = re.compile(r"(?i:sc)://[^/;@?]+?(:[0-9]+)?(/(;[A-Za-z0-9_-]+=[^;]*)*;?)?")
+# What is no address, and no path that anybody would choose, but may hold a secret.
+_NEARLY = re.compile(r"(?i)(postgres(ql)?|sc):|.*\bpass(word|wd)?=")
 _BAD_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 KNOWN = "a path, postgresql://host/database or sc://host:port"
 
@@ -44,8 +49,10 @@ class ServerAddress:
     def is_well_formed(self) -> bool:
         """Whether it cannot be mistaken which part is a password. One with an @, /, ? or % in it is written with %40,
         %2F, %3F or %25 for them: else its rest would pass for a host, a port or an option, which are shown."""
-        if self.engine != POSTGRES:
-            return self.engine is not None
+        if self.engine is None or _ODD.search(self.url):
+            return False
+        if self.engine == SPARK:
+            return _SPARK.fullmatch(self.url) is not None
         where, _, options = self.url.partition("://")[2].partition("?")
         host, _, database = where.partition("/")
         ports = all(_HOST.fullmatch(part) for part in host.rpartition("@")[2].split(","))
@@ -71,7 +78,10 @@ class ServerAddress:
     @property
     def has_secret(self) -> bool:
         user = self.url.partition("://")[2].partition("?")[0].rpartition("@")[0]
-        return ":" in user.rstrip(":") or any(value for key, value in self._options if key.lower() in _SECRET)
+        options = [key.lower() for key, value in self._options if value]
+        if self.engine == SPARK:  # any other may be a header of whoever stands before the server
+            return not set(options) <= set(_SPARK_OPTIONS)
+        return ":" in user.rstrip(":") or any(key in _SECRET for key in options)
 
     def __str__(self) -> str:
         return self.shown
@@ -82,7 +92,7 @@ Database = Path | ServerAddress
 
 def database_of(text: str, folder: Path = Path()) -> Database:
     """What a text names: a server by its address, or else a file, by its path from the folder."""
-    return ServerAddress(text) if "://" in text else folder / text
+    return ServerAddress(text) if "://" in text or _NEARLY.match(text) else folder / text
 
 
 def shown_database(database: Database) -> str:

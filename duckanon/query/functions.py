@@ -9,6 +9,7 @@ from sqlglot import exp
 from duckanon.query.expressions import literal, sql
 from duckanon.query.nodes import (
     Composed,
+    DayText,
     EachBelow,
     FiniteDay,
     FiniteNumber,
@@ -62,6 +63,10 @@ def finite_day(day: exp.Expr) -> exp.Expr:
 def day_of_1970(days: exp.Expr) -> exp.Expr:
     """The day that is so many days after 1970-01-01."""
     return sql("DATE '1970-01-01' + CAST(:days AS INTEGER)", days=days)
+
+
+def day_text(day: exp.Expr) -> exp.Expr:
+    return DayText(this=day.copy())
 
 
 # -- texts --------------------------------------------------------------------------------------------

@@ -23,6 +23,10 @@ class FloatText(exp.Expression, exp.Func):
     """A floating-point number as the workbench writes it: 1.0, where others write 1."""
 
 
+class DayText(exp.Expression, exp.Func):
+    """A date as 2024-05-31, whatever the session of who asks would write."""
+
+
 class OwnFunction(exp.Expression, exp.Func):
     """What only the workbench computes, so far."""
 

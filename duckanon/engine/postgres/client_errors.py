@@ -82,7 +82,9 @@ def opening_fault(error: adbc.Error) -> str:
     remedy = "is the password in PGPASSWORD, ~/.pgpass or a service file?" if "password" in reason else ""
     if "FATAL:" not in str(error) and ("failed: " in reason or "translate host" in reason):
         remedy = "is the server there, and the address right? --wait SECONDS waits for it"
-    return "; ".join(filter(None, (reason.rpartition("Failed to connect: ")[2].removesuffix("."), remedy)))
+    # What the library quotes may be a part of the address that it has taken for another.
+    told = re.sub(r'"[^"]*"', "…", reason.rpartition("Failed to connect: ")[2].removesuffix("."))
+    return "; ".join(filter(None, (told, remedy)))
 
 
 def must_be_said(error: adbc.Error) -> bool:

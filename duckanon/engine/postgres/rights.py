@@ -15,7 +15,11 @@ Fetch = Callable[[str], list[tuple[Any, ...]]]
 
 _OWNER = """
     SELECT CAST(c.oid AS bigint), CAST(pg_get_userbyid(c.relowner) AS text), CAST(current_user AS text),
-        c.relrowsecurity, obj_description(c.oid, 'pg_class')
+        c.relrowsecurity, c.relispartition OR c.relhassubclass OR EXISTS (
+            SELECT 1 FROM pg_inherits AS i WHERE i.inhrelid = c.oid
+        ) OR EXISTS (SELECT 1 FROM pg_publication_rel AS p WHERE p.prrelid = c.oid) OR EXISTS (
+            SELECT 1 FROM pg_trigger AS t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal
+        ), obj_description(c.oid, 'pg_class')
     FROM pg_class AS c WHERE c.oid = to_regclass({relation})
 """
 # The transaction sees the catalog as it was when it began; these functions see it as it is.
@@ -117,7 +121,10 @@ def read_rights(relation: Relation, fetch: Fetch) -> Rights:
     found = fetch(_OWNER.format(relation=named))
     if not found or found[0][-1] != relation.comment:
         raise ReleaseError(f"release.to: {relation.spelled} was replaced by somebody under way; run again")
-    ((oid, owner, user, secured, _),) = found
+    ((oid, owner, user, secured, bound, _),) = found
+    if bound:
+        what = "is part of another table, has parts or triggers, or is published: a new table would not be"
+        raise ReleaseError(f"release.to: {relation.spelled} {what}; release to another name")
     if secured:
         what = "has row-level security, which a new table would not have"
         raise ReleaseError(f"release.to: {relation.spelled} {what}; release to another name, and grant on that")

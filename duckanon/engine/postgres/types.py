@@ -21,6 +21,8 @@ _FAMILIES = {
 _TEXTS = ("bpchar", "name")
 _ONE_TEXT = ("int2", "int4", "int8", "text", "varchar", "bool", "date", "timestamp", "uuid")
 _CAST = "cast it in source.query"
+# By DateStyle and extra_float_digits, which everybody may set.
+_VARYING = (Family.FLOAT, Family.DATE, Family.MOMENT)
 _MOST_DIGITS = 38
 _SCALED = re.compile(r"numeric\((\d+),(\d+)\)")
 
@@ -42,7 +44,7 @@ def type_of(found: CatalogType) -> Type:
         return _typed(Family.ENUMERATION, found.word, plain="text")
     if found.element is not None:
         # Of how many dimensions, the type does not say.
-        return _typed(Family.LIST, found.word, plain="text")
+        return _typed(Family.LIST, found.word, plain="text", text_varies=True)
     if found.name == "numeric":
         return _numeric(found.word)
     if found.name == "oid":
@@ -57,10 +59,10 @@ def type_of(found: CatalogType) -> Type:
     if found.name in _TEXTS:
         return _typed(Family.TEXT, found.word, plain="text", one_text=True)
     if found.name not in _FAMILIES:  # json, inet, ranges, bytes, times with a zone, …
-        return _typed(Family.OTHER, found.word, plain="text")
+        return _typed(Family.OTHER, found.word, plain="text", text_varies=True)
     family, zoned = _FAMILIES[found.name], found.name == "timestamptz"
     word = "text" if family is Family.TEXT else found.word
-    return _typed(family, word, zoned=zoned, one_text=found.name in _ONE_TEXT)
+    return _typed(family, word, zoned=zoned, text_varies=family in _VARYING, one_text=found.name in _ONE_TEXT)
 
 
 def _numeric(word: str) -> Type:
@@ -68,7 +70,7 @@ def _numeric(word: str) -> Type:
     scaled = _SCALED.fullmatch(word)
     if scaled and int(scaled[2]) <= int(scaled[1]) <= _MOST_DIGITS:
         return _typed(Family.DECIMAL, word, scale=int(scaled[2]), one_text=True)
-    return _typed(Family.FLOAT, word, plain="double precision")
+    return _typed(Family.FLOAT, word, plain="double precision", text_varies=True)
 
 
 def _typed(family: Family, word: str, **known: object) -> Type:

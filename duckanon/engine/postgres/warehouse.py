@@ -36,11 +36,20 @@ _CATALOG = "pg_catalog"
 _PATH = f"""
     SELECT {_CATALOG}.current_setting('search_path'), CAST({_CATALOG}.current_schemas(false) AS {_CATALOG}.text[])
 """
-# A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; and
-# no query of it is worth compiling.
+# Texts, and literals, are what they are here, whatever was chosen for this user, database or address.
+_STEADY = {
+    "standard_conforming_strings": "on",
+    "DateStyle": "ISO, YMD",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "lc_monetary": "C",
+}
+# A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; no
+# query of it is worth compiling, nor is there one that would not read its tables whole.
 _GENEROUS = """
-    SELECT set_config(name, CASE name WHEN 'jit' THEN 'off' ELSE '256MB' END, false) FROM pg_settings
-    WHERE name IN ('work_mem', 'jit') AND source IN ('default', 'configuration file')
+    SELECT set_config(name, CASE name WHEN 'work_mem' THEN '256MB' ELSE 'off' END, false) FROM pg_settings
+    WHERE name IN ('work_mem', 'jit', 'enable_nestloop') AND source IN ('default', 'configuration file')
         AND NOT (name = 'work_mem' AND CAST(setting AS bigint) > 262144)
 """
 
@@ -73,6 +82,8 @@ class Postgres(FarWarehouse):
             )
             must_be_new_enough(version, address)
             warehouse.fetch(_GENEROUS)
+            for name, value in _STEADY.items():
+                warehouse._run(f"SET {name} = {literal(value)}")
             warehouse._live_in(zone)
         except BaseException:
             warehouse.close()

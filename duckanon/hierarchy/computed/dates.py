@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.hierarchy.computed.calendar import KNOWN_DAYS, day_of, no_day
 from duckanon.policy.hierarchy import NESTS_IN
 from duckanon.query.expressions import sql
-from duckanon.query.functions import matches
+from duckanon.query.functions import day_text, matches
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,6 @@ class DatesKind:
         return len(self.units)
 
     _LABELS: ClassVar[dict[str, str]] = {
-        "day": "CAST(CAST(:date AS DATE) AS VARCHAR)",
         "week": "CAST(EXTRACT(ISOYEAR FROM :date) AS VARCHAR) || '-W' "
         "|| LPAD(CAST(EXTRACT(WEEK FROM :date) AS VARCHAR), 2, '0')",
         "month": "CAST(EXTRACT(YEAR FROM :date) AS VARCHAR) || '-' "
@@ -41,7 +40,7 @@ class DatesKind:
     }
 
     def label(self, value: exp.Expr, level: int) -> exp.Expr:
-        return sql(self._LABELS[self.units[level - 1]], date=self._date(value))
+        return self._said(self._date(value), level)
 
     def order(self, value: exp.Expr, level: int) -> exp.Expr:
         return self.label(value, level)
@@ -82,7 +81,13 @@ class DatesKind:
         return case.else_(self._of_date(label, level))
 
     def _of_date(self, text: exp.Expr, level: int) -> exp.Expr:
-        return sql(self._LABELS[self.units[level - 1]], date=day_of(text))
+        return self._said(day_of(text), level)
+
+    def _said(self, date: exp.Expr, level: int) -> exp.Expr:
+        unit = self.units[level - 1]
+        if unit == "day":
+            return day_text(exp.cast(date, "DATE"))
+        return sql(self._LABELS[unit], date=date)
 
     def _date(self, value: exp.Expr) -> exp.Expr:
         return day_of(value) if self.from_text else value.copy()

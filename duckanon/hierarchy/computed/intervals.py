@@ -13,6 +13,7 @@ from duckanon.query.expressions import double, literal, sql
 from duckanon.query.functions import (
     cast_or_null,
     day_of_1970,
+    day_text,
     days_since_1970,
     extracted,
     finite_number,
@@ -150,7 +151,7 @@ class IntervalsKind:
 
     def _written(self, units: exp.Expr) -> exp.Expr:
         if self.type == "date":
-            return sql("CAST(:day AS VARCHAR)", day=day_of_1970(units))
+            return day_text(day_of_1970(units))
         if self.decimals == 0:
             return sql("CAST(:units AS VARCHAR)", units=units)
         scale = literal(10**self.decimals)

@@ -12,6 +12,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.nodes import (
     Composed,
+    DayText,
     EachBelow,
     FiniteNumber,
     FloatText,
@@ -31,6 +32,14 @@ _FLOAT_TEXT = sqlglot.parse_one(
 )
 
 
+# DateStyle, which every reader of a view may set, changes what a cast gives.
+_DAY_TEXT = sqlglot.parse_one(
+    """LPAD(CAST(EXTRACT(YEAR FROM :day) AS TEXT), 4, '0') || '-' || LPAD(CAST(EXTRACT(MONTH FROM :day) AS TEXT), 2, '0')
+        || '-' || LPAD(CAST(EXTRACT(DAY FROM :day) AS TEXT), 2, '0')""",
+    dialect="postgres",
+)
+
+
 def _between_the_largest(generator: Any, node: FiniteNumber) -> str:
     """NaN is above every number there."""
     low, high = (exp.cast(exp.Literal.string(f"{sign}{_LARGEST!r}"), "DOUBLE") for sign in ("-", ""))
@@ -46,12 +55,14 @@ def _series(generator: Any, node: EachBelow) -> str:
 
 
 def _same(generator: Any, node: exp.NullSafeEQ) -> str:
-    """By text, and NULL for itself: PostgreSQL joins by IS NOT DISTINCT FROM in nested loops only."""
-    left, right = (exp.paren(side.copy()) for side in (node.this, node.expression))
-    texts = [exp.Coalesce(this=exp.cast(side, "TEXT"), expressions=[exp.Literal.string("")]) for side in (left, right)]
-    nulls = [exp.paren(exp.Is(this=side.copy(), expression=exp.null())) for side in (left, right)]
-    same = exp.and_(exp.EQ(this=texts[0], expression=texts[1]), exp.EQ(this=nulls[0], expression=nulls[1]))
-    text: str = generator.sql(exp.paren(same))
+    """By arrays of one element, of which NULL equals NULL: PostgreSQL joins by IS NOT DISTINCT FROM in nested loops only.
+    Never by text, which depends on settings that a reader of a view may change."""
+    sides = node.this, node.expression
+    if any(isinstance(side, (exp.Literal, exp.Null)) for side in sides):
+        left, right = (generator.sql(side) for side in sides)
+        return f"{left} IS NOT DISTINCT FROM {right}"
+    arrays = [exp.Array(expressions=[side.copy()]) for side in sides]
+    text: str = generator.sql(exp.EQ(this=arrays[0], expression=arrays[1]))
     return text
 
 
@@ -69,6 +80,7 @@ class PostgresWords(PostgresGenerator):
         **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
         RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
         FiniteNumber: _between_the_largest,
+        DayText: lambda self, node: self.sql(exp.replace_placeholders(_DAY_TEXT, day=node.this)),
         FloatText: lambda self, node: self.sql(exp.replace_placeholders(_FLOAT_TEXT, number=node.this)),
         EachBelow: _series,
         exp.NullSafeEQ: _same,

@@ -12,6 +12,7 @@ from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.expressions import sql
 from duckanon.query.nodes import (
     Composed,
+    DayText,
     EachBelow,
     FiniteDay,
     FiniteNumber,
@@ -56,6 +57,7 @@ class SparkWords(SparkGenerator):
         RowHash: _hashed,
         FiniteNumber: _finite,
         FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),  # but for exponents, the same
+        DayText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
         FiniteDay: lambda self, node: self.sql(sql(":day IS NOT NULL", day=node.this)),  # there are no others
         exp.Try: inside,  # what it takes away, statistics, nobody is told there
         exp.Create: lambda self, node: self.made(node),
