@@ -238,6 +238,9 @@ def test_its_levels_are_followed_by_the_ledger(duckanon: Command, people: Lake, 
     first = duckanon("run", policy(folder, k=30), "--db", people.address, "--json")
     told = duckanon("run", policy(folder, more='mode = "fixed"'), "--db", people.address, "--json")
     assert (told.code, told.json["levels"]) == (0, first.json["levels"]), told.err
+    with duckdb.connect(str(folder.path / "ledger.duckdb"), read_only=True) as ledger:
+        places = ledger.execute("SELECT DISTINCT target_place FROM duckanon.releases").fetchall()
+    assert places == [(f"file://{folder.path}/out",)]
 
 
 @pytest.mark.parametrize(
