@@ -111,12 +111,18 @@ class Run:
             self.target.abandon()
         except BaseException:
             self.target.abandon()
+            if not self.warehouse.transactional:
+                self._forget(self.there, self.scratch)
             raise
         finally:
-            for scratch in (self.there, self.scratch, outer):
-                with suppress(DuckanonError):  # whatever went wrong before is the error to see
-                    scratch.clear()
+            self._forget(outer)
         return result
+
+    def _forget(self, *made: Scratch) -> None:
+        """What no transaction undoes."""
+        for scratch in made:
+            with suppress(DuckanonError):  # whatever went wrong before is the error to see
+                scratch.clear()
 
     def execute(self, source: BoundSource) -> Result:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed

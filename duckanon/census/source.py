@@ -156,7 +156,7 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
             what = f"is of type {c.type}: the readers of a view choose the time zone of its labels"
             faults.append(Fault(c.name, what, "cast it in source.query: column AT TIME ZONE 'UTC'"))
         elif folded(c.name) in _named_by_text(policy, warehouse, c.type):
-            # What a policy or a list names by its text would be another value, or none, to who has it written otherwise.
+            # What is named by its text would be another value, or none, to who has it written otherwise.
             what = f"is of type {c.type}, whose text the session of who asks decides, and is named by it"
             faults.append(Fault(c.name, what, "cast it to a text in source.query, in a form of your own"))
     # A file has no collations, and asking it means to guess its format once more.
@@ -177,19 +177,16 @@ def _named_by_text(policy: Policy, warehouse: Warehouse, type_: Type) -> set[str
     """The columns whose values are found by a text that is not the same to all: of a view to each of its readers, of a
     moment in another engine than the workbench to both."""
     sensitive = {folded(s.column) for s in policy.sensitive if s.values or s.levels}
+    generalized = {folded(q.column): q.hierarchy for q in policy.quasi_identifiers}
     if policy.release.kind != "view":
         return sensitive if type_.zoned and not warehouse.is_workbench else set()
     if type_.has_one_text:
         return set()
     if type_.family in (Family.OTHER, Family.LIST):
-        return {folded(column) for column in (*(q.column for q in policy.quasi_identifiers), *sensitive)}
-    listed = (Mask, MappingFile, MappingTable)
-    texts = {folded(q.column) for q in policy.quasi_identifiers if isinstance(q.hierarchy, listed)}
-    return (
-        sensitive | texts
-        if policy.unmapped != "top"
-        else sensitive | {folded(q.column) for q in policy.quasi_identifiers}
-    )
+        return sensitive | set(generalized)
+    as_texts = policy.unmapped == "top" and type_.is_float  # what is shown beside the top is a text
+    kinds = (Mask, MappingFile, MappingTable)
+    return sensitive | {name for name, kind in generalized.items() if as_texts or isinstance(kind, kinds)}
 
 
 def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:

@@ -43,6 +43,7 @@ class FarWarehouse(Warehouse, ABC):
     persistent = True
     longest_name: int | None = None
     temporary_tables = True
+    transactional = True
     keeps_ledger = True
     guards_views = True
     folders: Folders | None = None

@@ -35,6 +35,7 @@ class Warehouse(Protocol):
     location: str  # how messages call it
     persistent: bool  # whether a table made here outlives the process
     longest_name: int | None  # bytes of a name beyond which it is cut; None: none is
+    transactional: bool  # whether what is made in a transaction is gone if that does not end well
     keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session

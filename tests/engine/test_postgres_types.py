@@ -100,6 +100,8 @@ def test_released_where_they_lie(
     types = {kind: values for kind, (values, _) in RELEASED.items()}
     types |= KEPT_ONLY if role == "kept" else {}
     types |= ZONED if (role, kind) != ("quasi-identifiers", "view") else {}
+    if (role, kind) == ("quasi-identifiers", "view"):
+        types = {word: values for word, values in types.items() if word not in ("interval", "bytea")}
     names = filled(postgres_database, types)
     told = duckanon("run", folder.policy(policy(role, kind, names)), "--db", postgres_database.address)
     assert told.code == 0, told.err
@@ -147,6 +149,8 @@ REFUSED = {
     ("pair", "keep = ['c']"): "c: is of type public.pair, which cannot be released — cast it in source.query",
     ("int[]", "q"): "c: is of type integer[], not a single value — cast it in source.query",
     ("timestamptz", "view"): "c: is of type timestamp with time zone: the readers of a view choose",
+    ("interval", "view"): "c: is of type interval, whose text the session of who asks decides",
+    ("bytea", "view"): "c: is of type bytea, whose text the session of who asks decides",
     ("float8", "pseudonyms = ['c']"): "c: is of type double precision, whose text can change",
 }
 

@@ -11,7 +11,9 @@ import pytest
 
 import duckanon
 from duckanon import Policy
+from tests.support.command import Command
 from tests.support.far_place import Place
+from tests.support.folder import Folder
 from tests.support.postgres import Server
 
 CITY, DIAGNOSIS, WARD = (f"{thing} of the hidden one" for thing in ("city", "HIV", "ward"))
@@ -343,3 +345,60 @@ def test_the_columns_of_a_view_cannot_be_altered_below_it(place: Place) -> None:
         "ALTER TABLE odd RENAME COLUMN s TO t", "ALTER TABLE odd ADD COLUMN name text", "ALTER TABLE odd RENAME TO o"
     )
     assert place.sql("SELECT count(*), count(DISTINCT s) FROM odd_v") == [(120, 3)]
+
+
+# -- what the session of a reader decides ---------------------------------------------------------
+
+
+def test_no_setting_of_a_reader_merges_classes(place: Place, folder: Folder, duckanon: Command) -> None:
+    """Two numbers that are written alike with few digits are two classes, and one of them is too small to be shown."""
+    place.sql(
+        "CREATE TABLE f (x float8, d text)",
+        "INSERT INTO f SELECT 1.00000000000001, 'a' FROM generate_series(1, 5)",
+        "INSERT INTO f SELECT 2, 'b' FROM generate_series(1, 6)",
+        "INSERT INTO f VALUES (1.00000000000002, 'hidden')",
+    )
+    text = 'name = "f"\nsource = { table = "f" }\nprivacy = { k = 3, suppression = 0.5 }\nsensitive = { d = {} }\n'
+    text += 'quasi_identifiers = { x = { at_most = 0 } }\nrelease = { kind = "view", to = "f_view" }\n'
+    told = duckanon("run", folder.policy(text), "--db", place.url)
+    assert told.code == 0, told.err
+    for setting in ("extra_float_digits = -10", "extra_float_digits = 3", "DateStyle = 'German'"):
+        assert place.sql(f"SET {setting}", "SELECT count(*), count(DISTINCT d) FROM f_view") == [(11, 2)]
+
+
+def test_labels_of_days_are_the_same_to_all(place: Place, folder: Folder, duckanon: Command) -> None:
+    place.sql(
+        "CREATE TABLE b (born date)", "INSERT INTO b SELECT DATE '2020-01-01' + i % 40 FROM generate_series(1, 400) i"
+    )
+    for hierarchy in ('{ dates = ["day", "month"] }', "{ intervals = [7, 14] }"):
+        text = 'name = "b"\nsource = { table = "b" }\nprivacy = { k = 3 }\nrelease = { kind = "view", to = "b_view" }\n'
+        text += f"quasi_identifiers = {{ born = {{ hierarchy = {hierarchy}, at_least = 1 }} }}\n"
+        told = duckanon("run", folder.policy(text), "--db", place.url, "--replace")
+        assert told.code == 0, told.err
+        asked = "SELECT born, count(*) FROM b_view GROUP BY born ORDER BY born"
+        assert place.sql("SET DateStyle = 'SQL, DMY'", asked) == place.sql(asked)
+
+
+def test_named_values_whose_text_a_reader_decides_are_refused(place: Place, folder: Folder, duckanon: Command) -> None:
+    place.sql(
+        "CREATE TABLE s (x int, d date)", "INSERT INTO s SELECT i % 2, DATE '2021-01-01' FROM generate_series(1, 20) i"
+    )
+    text = 'name = "s"\nsource = { table = "s" }\nprivacy = { k = 3 }\nquasi_identifiers = { x = {} }\n'
+    text += 'release = { kind = "view", to = "s_view" }\n[sensitive.d.values.2021-01-01]\nalpha = 0.9\n'
+    told = duckanon("run", folder.policy(text), "--db", place.url)
+    assert told.code == 2
+    assert "d: is of type date, whose text the session of who asks decides" in told.err
+
+
+@pytest.mark.parametrize("setting", ["datestyle%3DSQL", "standard_conforming_strings%3Doff", "extra_float_digits%3D-5"])
+def test_no_setting_of_the_user_blinds_the_audit(place: Place, folder: Folder, duckanon: Command, setting: str) -> None:
+    place.sql(
+        "CREATE TABLE s (x int, d date, w text)",
+        r"INSERT INTO s SELECT i % 2, DATE '2021-01-01', 'x\y' FROM generate_series(1, 20) i",
+    )
+    text = 'name = "s"\nsource = { table = "s" }\nprivacy = { k = 3 }\nquasi_identifiers = { x = {} }\n'
+    text += 'release = { kind = "table", to = "s_out" }\n[sensitive.d.values.2021-01-01]\nalpha = 0.9\n'
+    text += "[sensitive.w.values.'x\\y']\nalpha = 0.9\n"
+    told = duckanon("check", folder.policy(text), "--db", f"{place.url}&options=-c%20{setting}", "--json")
+    assert told.code == 1
+    assert [part["measured"] for part in told.json["constraints"] if part["name"] == "alpha"] == [1, 1]

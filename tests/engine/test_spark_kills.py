@@ -81,8 +81,9 @@ def is_killed_and_mended(lake: Lake, folder: Folder, steps: list[tuple[str, str]
             assert found == new or (moment == "while" and found == last)
     assert run(policy, lake) == 0
     assert shown(lake) == (f"d{len(steps)}", 200)
-    builds = {name for name in lake.tables() if name.startswith("people_anonymous__duckanon_")}
-    assert lake.tables() == {"people", "people_anonymous", *builds}
+    there = {name for name in lake.tables() if name.startswith("people")}  # Spark's own catalog is that of all tests
+    builds = {name for name in there if name.startswith("people_anonymous__duckanon_")}
+    assert there == {"people", "people_anonymous", *builds}
     assert len(builds) <= 2  # what is shown, and what was shown last
 
 

@@ -65,8 +65,9 @@ def of_file(path: Path, kind: str) -> tuple[list[Row], list[Row]]:
         return db.execute(f"DESCRIBE FROM {reader}").fetchall(), db.execute(f"FROM {reader}").fetchall()
 
 
-# What PostgreSQL cannot say within a view: a text that may be a date or a number, or not.
-_UNSAID = "PostgreSQL has no words for a cast that may fail"
+# What PostgreSQL cannot say within a view: a text that may be a date or a number, or not; and texts of numbers and dates
+# that every reader has written otherwise.
+_UNSAID = ("PostgreSQL has no words for a cast that may fail", "whose text the session of who asks decides")
 
 
 def released_alike(
@@ -83,7 +84,7 @@ def released_alike(
     expected = told(lambda: duckanon.run(ours, db))
     with duckanon.connect(far.address) as connected:
         found = told(lambda: duckanon.run(theirs, connected))
-        if kind == "view" and str(found.get("refused")).startswith(_UNSAID):
+        if kind == "view" and any(why in str(found.get("refused")) for why in _UNSAID):
             return found
         must_be_alike(found, expected)
         if expected.get("status") == "released":

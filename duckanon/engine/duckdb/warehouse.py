@@ -31,6 +31,7 @@ class DuckDB(Workbench):
 
     dialect_name = "duckdb"
     longest_name: int | None = None
+    transactional = True
     keeps_ledger = True
     guards_views = True
     folders = None

@@ -75,15 +75,16 @@ def fault(error: adbc.Error) -> str:
     return f"the database refused{kind}; its message may hold a person's values, so only --debug shows it"
 
 
-def opening_fault(error: adbc.Error) -> str:
-    """Why there is no connection: of the client's library, which knows no row, the reason as it says it."""
+def opening_fault(error: adbc.Error, shown: str) -> str:
+    """Why there is no connection: of the client's library, which knows no row, the reason as it says it. Of what it
+    quotes, only what is `shown` of the address: else it may be a password that it has taken for something else."""
     said = [line.strip() for line in str(error).splitlines() if line.strip()]
     reason = next((line.split("FATAL:", 1)[1].strip() for line in said if "FATAL:" in line), said[0] if said else "")
     remedy = "is the password in PGPASSWORD, ~/.pgpass or a service file?" if "password" in reason else ""
     if "FATAL:" not in str(error) and ("failed: " in reason or "translate host" in reason):
         remedy = "is the server there, and the address right? --wait SECONDS waits for it"
-    # What the library quotes may be a part of the address that it has taken for another.
-    told = re.sub(r'"[^"]*"', "…", reason.rpartition("Failed to connect: ")[2].removesuffix("."))
+    reason = reason.rpartition("Failed to connect: ")[2].removesuffix(".")
+    told = re.sub(r'"([^"]*)"', lambda quoted: quoted[0] if quoted[1] in shown else "…", reason)
     return "; ".join(filter(None, (told, remedy)))
 
 

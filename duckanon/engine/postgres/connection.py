@@ -160,7 +160,7 @@ def connect(address: ServerAddress, wait: float | None) -> Connection:
             return Connection(_Waiting(lambda: postgresql.connect(_url(address), autocommit=True)).result())
         except adbc.Error as error:
             if time.monotonic() >= end or must_be_said(error):
-                raise EngineError(f"{address.shown}: cannot be opened: {opening_fault(error)}") from None
+                raise EngineError(f"{address.shown}: cannot be opened: {opening_fault(error, address.shown)}") from None
             time.sleep(_BETWEEN_TRIES)
 
 

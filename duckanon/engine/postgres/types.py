@@ -21,6 +21,11 @@ _FAMILIES = {
 _TEXTS = ("bpchar", "name")
 _ONE_TEXT = ("int2", "int4", "int8", "text", "varchar", "bool", "date", "timestamp", "uuid")
 _CAST = "cast it in source.query"
+# Of types that are released as texts, those that no setting changes; not so interval, bytea, money, ranges of days, …
+_STEADY = (
+    *("char", "json", "jsonb", "xml", "inet", "cidr", "macaddr", "macaddr8", "bit", "varbit", "timetz"),
+    *("int4range", "int8range", "int4multirange", "int8multirange"),
+)
 # By DateStyle and extra_float_digits, which everybody may set.
 _VARYING = (Family.FLOAT, Family.DATE, Family.MOMENT)
 _MOST_DIGITS = 38
@@ -59,7 +64,7 @@ def type_of(found: CatalogType) -> Type:
     if found.name in _TEXTS:
         return _typed(Family.TEXT, found.word, plain="text", one_text=True)
     if found.name not in _FAMILIES:  # json, inet, ranges, bytes, times with a zone, …
-        return _typed(Family.OTHER, found.word, plain="text", text_varies=True)
+        return _typed(Family.OTHER, found.word, plain="text", text_varies=found.name not in _STEADY)
     family, zoned = _FAMILIES[found.name], found.name == "timestamptz"
     word = "text" if family is Family.TEXT else found.word
     return _typed(family, word, zoned=zoned, text_varies=family in _VARYING, one_text=found.name in _ONE_TEXT)

@@ -67,8 +67,8 @@ def _must_be_new_enough(version: str, address: ServerAddress) -> None:
 
 @contextmanager
 def _home_named() -> Iterator[None]:
-    """In a program that is no file, such as a notebook, the thin client looks for a whole Spark when it is imported, and
-    ends the process where there is none; unless one is named."""
+    """In a program that is no file, such as a notebook, the thin client looks for a whole Spark when it is imported,
+    and ends the process where there is none; unless one is named."""
     named = "SPARK_HOME" in os.environ
     os.environ.setdefault("SPARK_HOME", os.curdir)
     try:

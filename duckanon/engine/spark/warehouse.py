@@ -37,6 +37,7 @@ class Spark(FarWarehouse):
     called = "Spark"
     dialect_name = "spark"
     temporary_tables = False
+    transactional = False
     keeps_ledger = False
     guards_views = False
 
@@ -188,6 +189,9 @@ class Spark(FarWarehouse):
             found = self.catalog.find(standing.parts)
         if found is not None and found.kind != "view":
             what = "is a table, in whose place no view can be put in one step"
+            raise ReleaseError(f"release.to: {standing.spelled} {what}; drop it first, or choose another name")
+        if found is not None and self._as_released(found).kind == "view":
+            what = "is a view that no run has made, and that the source may read"
             raise ReleaseError(f"release.to: {standing.spelled} {what}; drop it first, or choose another name")
 
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:

@@ -34,7 +34,8 @@ _FLOAT_TEXT = sqlglot.parse_one(
 
 # DateStyle, which every reader of a view may set, changes what a cast gives.
 _DAY_TEXT = sqlglot.parse_one(
-    """LPAD(CAST(EXTRACT(YEAR FROM :day) AS TEXT), 4, '0') || '-' || LPAD(CAST(EXTRACT(MONTH FROM :day) AS TEXT), 2, '0')
+    """LPAD(CAST(EXTRACT(YEAR FROM :day) AS TEXT), 4, '0')
+        || '-' || LPAD(CAST(EXTRACT(MONTH FROM :day) AS TEXT), 2, '0')
         || '-' || LPAD(CAST(EXTRACT(DAY FROM :day) AS TEXT), 2, '0')""",
     dialect="postgres",
 )
@@ -55,8 +56,8 @@ def _series(generator: Any, node: EachBelow) -> str:
 
 
 def _same(generator: Any, node: exp.NullSafeEQ) -> str:
-    """By arrays of one element, of which NULL equals NULL: PostgreSQL joins by IS NOT DISTINCT FROM in nested loops only.
-    Never by text, which depends on settings that a reader of a view may change."""
+    """By arrays of one element, of which NULL equals NULL: by IS NOT DISTINCT FROM PostgreSQL joins in nested loops
+    only. Never by text, which depends on settings that a reader of a view may change."""
     sides = node.this, node.expression
     if any(isinstance(side, (exp.Literal, exp.Null)) for side in sides):
         left, right = (generator.sql(side) for side in sides)
