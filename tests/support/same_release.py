@@ -65,7 +65,7 @@ def of_file(path: Path, kind: str) -> tuple[list[Row], list[Row]]:
         return db.execute(f"DESCRIBE FROM {reader}").fetchall(), db.execute(f"FROM {reader}").fetchall()
 
 
-# What PostgreSQL cannot say within a view: a text that may be a date or a number, or not; and texts of numbers and dates
+# What PostgreSQL cannot say within a view: a text that may be a date or a number, or not; and texts of numbers and days
 # that every reader has written otherwise.
 _UNSAID = ("PostgreSQL has no words for a cast that may fail", "whose text the session of who asks decides")
 
