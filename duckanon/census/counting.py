@@ -8,19 +8,18 @@ from typing import cast
 
 from sqlglot import exp
 
+from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
-from duckanon.census.tuples import Tuples, count_tuples
+from duckanon.census.tuples import count_tuples
 from duckanon.census.values import ValueTable, value_table
 from duckanon.engine import Column, Engine, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import INTEGER
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import Unmapped
-from duckanon.models.classes import KNOWN
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, sql, text_of
 
@@ -144,7 +143,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     built, rows = tuples.built, tuples.rows
     people = _people(policy, tuples.every, scratch.workbench)
     sensitive = [
-        value_table(index, asked, c, _with_values(index, tuples, scratch), people is not None, scratch)
+        value_table(index, asked, c, with_values(index, tuples, scratch), people is not None, scratch)
         for index, (asked, c) in enumerate(source.sensitive)
     ]
     if tuples.warehouse is None:
@@ -152,9 +151,9 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]
     else:
         engine = tuples.warehouse
-        afar = CensusAfar(tuples.warehouse, tuple(_sent_values(v, tuples.warehouse, scratch) for v in sensitive))
-        mappings, known = [_sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
-    coded = _coded(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
+        afar = CensusAfar(tuples.warehouse, tuple(sent_values(v, tuples.warehouse, scratch) for v in sensitive))
+        mappings, known = [sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
+    coded = coded_tuples(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
     table = scratch.kept("census", coded, "the census: codes of every level", engine)
     if engine.temporary_tables:
         scratch.drop(tuples.every)
@@ -243,63 +242,3 @@ def brought(policy: Policy, census: Census, node: tuple[int, ...]) -> Census:
     counts = counts.group_by(*(name.copy() for name in names)) if names else counts
     note, limited = f"the census at node {node}", _limited(policy, _unheard)
     return replace(at_node, table=census.scratch.collected("brought", counts, note, census.afar.warehouse, limited))
-
-
-def _with_values(index: int, tuples: Tuples, scratch: Scratch) -> exp.Table:
-    """Where the values of a sensitive column can be counted: of tuples in the warehouse, with n rows each."""
-    if tuples.warehouse is None:
-        return tuples.every
-    value = column(f"s{index}")
-    counts = exp.select(value, sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(tuples.every).group_by(value.copy())
-    return scratch.collected(f"census_counts_{index}", counts, "sensitive values", tuples.warehouse)
-
-
-def _sent_values(values: ValueTable, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
-    """All that is known of a sensitive column's values, which are texts there."""
-    query = exp.select(text_of(column("value")).as_("value"), *map(column, KNOWN)).from_(values.table)
-    return scratch.sent(f"census_values_{values.index}", query, f"values of {values.column.name}", warehouse)
-
-
-def _sent_codes(hierarchy: Hierarchy, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
-    """The codes of all levels, by that of the lowest."""
-    codes: list[exp.Expr] = [column(f"code_{level}") for level in hierarchy.coded]
-    codes = codes or [sql("0").as_("code_0")]
-    query = exp.select(*codes).distinct().from_(hierarchy.mapping)
-    return scratch.sent(f"census_levels_{hierarchy.index}", query, f"levels of {hierarchy.column.name}", warehouse)
-
-
-def _coded(
-    tuples: Tuples,
-    sensitive: list[ValueTable],
-    tables: tuple[list[exp.Table], list[exp.Table]],
-    kept: int,
-    people: bool,
-) -> exp.Query:
-    """The tuples with codes for every level; `tables` are the mappings and the values of where they are."""
-    query = exp.select().from_(exp.alias_(tuples.known, "tuples", table=True))
-    mappings, known_values = tables
-    for h in tuples.built.hierarchies:
-        if not h.coded:
-            continue
-        alias = f"map_{h.index}"
-        codes = {level: column(f"code_{level}", alias) for level in h.coded}
-        # NULL is in no mapping table: code 0 at every level below the top.
-        query = query.select(*(sql("COALESCE(:code, 0)", code=code).as_(h.code(at)) for at, code in codes.items()))
-        mapping, key = exp.alias_(mappings[h.index], alias, table=True), column("value", alias)
-        if tuples.by_code:
-            known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(mappings[h.index])
-            mapping, key = known.subquery(alias), codes[h.lowest]
-        on = exp.EQ(this=column(f"q{h.index}", "tuples"), expression=key)
-        query = query.join(mapping, on=on, join_type="left")
-    for values in sensitive:
-        alias = f"values_{values.index}"
-        query = query.select(column("code", alias).as_(f"s{values.index}"))
-        value: exp.Expr = column("value", alias)
-        if tuples.warehouse is not None:
-            value = (INTEGER if values.wanted.publish == "level" else values.column.type.released).cast(value)
-        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=value)
-        query = query.join(exp.alias_(known_values[values.index], alias, table=True), on=on, join_type="left")
-    keeps = [column(f"k{index}", "tuples") for index in range(kept)]
-    bounds = [column(f"{name}{index}", "tuples") for index in tuples.spans for name in ("from", "to")]
-    person = [column("e", "tuples"), sql("0").as_("p")] if people else []
-    return query.select(*keeps, *bounds, *person, column("n", "tuples"))

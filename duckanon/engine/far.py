@@ -140,7 +140,7 @@ class FarWarehouse(Warehouse, ABC):
     def fetch(self, query: exp.Expr | str, note: str = "") -> list[tuple[Any, ...]]:
         self.workbench.note(note, query, self)
         table = self._awaited(lambda: self._all(self.said(query)))
-        return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
+        return tuples_of(table)
 
     def _all(self, text: str) -> pyarrow.Table:
         with self._stream(text) as rows:
@@ -208,6 +208,11 @@ def weighed(rows: pyarrow.RecordBatchReader, told: Callable[[int], None]) -> pya
             yield batch
 
     return pyarrow.RecordBatchReader.from_batches(rows.schema, passing())
+
+
+def tuples_of(table: pyarrow.Table) -> list[tuple[Any, ...]]:
+    """The rows of a small table."""
+    return list(zip(*(plain_values(column) for column in table.columns), strict=True)) if table.num_columns else []
 
 
 def plain_values(column: pyarrow.ChunkedArray) -> list[Any]:

@@ -304,8 +304,23 @@ def test_what_takes_the_place_of_the_old_release_under_way_stays(
     just_before(step, lambda: inhabited.sql("DROP TABLE people_anonymous", theirs))
     told = duckanon("run", policy, "--db", inhabited.url)
     assert told.code == 2
-    assert "was replaced by somebody under way; run again" in told.err
+    assert "by somebody under way; run again" in told.err
     assert inhabited.sql("SELECT * FROM people_anonymous") == [(1,)]
+
+
+@pytest.mark.parametrize("change", ["OWNER TO heir", "ENABLE ROW LEVEL SECURITY"])
+def test_an_old_release_that_is_given_away_or_secured_under_way_stays(
+    inhabited: Place, folder: Folder, duckanon: Command, just_before: JustBefore, change: str
+) -> None:
+    """Outside of the transaction only this can be seen."""
+    policy = folder.policy(FAR + UNCOMPARED)
+    assert duckanon("run", policy, "--db", inhabited.url).code == 0
+    inhabited.sql("DROP ROLE IF EXISTS heir", "CREATE ROLE heir")
+    just_before("LOCK TABLE", lambda: inhabited.sql(f"ALTER TABLE people_anonymous {change}"))
+    told = duckanon("run", policy, "--db", inhabited.url)
+    assert told.code == 2
+    assert "by somebody under way; run again" in told.err
+    inhabited.sql("REASSIGN OWNED BY heir TO CURRENT_USER", "DROP ROLE heir")
 
 
 def test_a_release_that_others_lean_on_stays(inhabited: Place, folder: Folder, duckanon: Command) -> None:

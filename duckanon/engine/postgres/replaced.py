@@ -11,8 +11,8 @@ from duckanon.engine.relation import Relation
 class Replaced:
     """A table or view of the last release. Its rights outlive it."""
 
-    def __init__(self, relation: Relation, fetch: Fetch, run: Callable[[str], None]) -> None:
-        self.relation, self._fetch, self._run = relation, fetch, run
+    def __init__(self, relation: Relation, fetch: Fetch, fetch_apart: Fetch, run: Callable[[str], None]) -> None:
+        self.relation, self._fetch, self._fetch_apart, self._run = relation, fetch, fetch_apart, run
         self.rights = read_rights(relation, fetch)
         self._stands = True
 
@@ -22,7 +22,7 @@ class Replaced:
             return
         if self.relation.kind == "table":
             self._run(f"LOCK TABLE {self.relation.spelled} IN ACCESS EXCLUSIVE MODE")
-        self.rights = self.rights.as_they_are_now(self._fetch)
+        self.rights = self.rights.as_they_are_now(self._fetch, self._fetch_apart)
         self._run(f"DROP {self.relation.kind.upper()} {self.relation.spelled}")
         self._stands = False
 

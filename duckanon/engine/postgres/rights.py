@@ -11,6 +11,7 @@ from duckanon.engine.relation import Relation
 from duckanon.errors import ReleaseError
 from duckanon.query.names import quoted
 
+_UNDER_WAY = "replaced, given to another owner or secured by rows, by somebody under way; run again"
 Fetch = Callable[[str], list[tuple[Any, ...]]]
 
 _OWNER = """
@@ -23,7 +24,6 @@ _OWNER = """
     FROM pg_class AS c WHERE c.oid = to_regclass({relation})
 """
 # The transaction sees the catalog as it was when it began; these functions see it as it is.
-_NOW = "SELECT CAST(CAST(to_regclass({relation}) AS oid) AS bigint)"
 _STILL = "SELECT has_table_privilege({role}, {relation}, {privilege})"
 _STILL_OF_A_COLUMN = "SELECT has_column_privilege({role}, {relation}, {column}, {privilege})"
 _GRANTS = """
@@ -90,10 +90,12 @@ class Rights:
     grants: tuple[Grant, ...]
     comments: tuple[tuple[str, str], ...]
 
-    def as_they_are_now(self, fetch: Fetch) -> Rights:
-        """Without what was revoked since the transaction began. What somebody else has put there is not replaced."""
-        if fetch(_NOW.format(relation=literal(self.relation.spelled))) != [(self.oid,)]:
-            raise ReleaseError(f"release.to: {self.relation.spelled} was replaced by somebody under way; run again")
+    def as_they_are_now(self, fetch: Fetch, fetch_apart: Fetch) -> Rights:
+        """Without what was revoked since the transaction began. What somebody else has put there is not replaced, nor
+        what has got another owner or row-level security, as only who asks outside of the transaction can see."""
+        found = fetch_apart(_OWNER.format(relation=literal(self.relation.spelled)))
+        if not found or found[0][:2] != (self.oid, self.owner) or any(found[0][3:5]):
+            raise ReleaseError(f"release.to: {self.relation.spelled} was {_UNDER_WAY}")
         return replace(self, grants=tuple(grant for grant in self.grants if grant.still_holds(self.relation, fetch)))
 
     def must_be_ours(self) -> None:
@@ -120,7 +122,7 @@ def read_rights(relation: Relation, fetch: Fetch) -> Rights:
     named = literal(relation.spelled)
     found = fetch(_OWNER.format(relation=named))
     if not found or found[0][-1] != relation.comment:
-        raise ReleaseError(f"release.to: {relation.spelled} was replaced by somebody under way; run again")
+        raise ReleaseError(f"release.to: {relation.spelled} was {_UNDER_WAY}")
     ((oid, owner, user, secured, bound, _),) = found
     if bound:
         what = "is part of another table, has parts or triggers, or is published: a new table would not be"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlglot import exp
 
 from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
-from duckanon.engine.far import FarWarehouse
+from duckanon.engine.far import FarWarehouse, tuples_of
 from duckanon.engine.nearest import nearest
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
@@ -267,9 +267,18 @@ class Postgres(FarWarehouse):
 
     # -- the release ------------------------------------------------------------------------------
 
+    def _fetch_apart(self, query: str) -> list[tuple[Any, ...]]:
+        """Outside of the transaction, which sees the catalog as it was when it began."""
+        connection = connect(self.address, None)
+        try:
+            with connection.stream(query) as rows:
+                return tuples_of(rows.read_all())
+        finally:
+            connection.close()
+
     def make_way(self, standing: Relation) -> None:
         """A table stands until the new one is verified; a view goes at once, with what is kept for it."""
-        self._replaced = Replaced(standing, self.fetch, self._run)
+        self._replaced = Replaced(standing, self.fetch, self._fetch_apart, self._run)
         if standing.kind == "view":
             self._replaced.remove()
 
