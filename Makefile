@@ -40,4 +40,4 @@ $(VENV)/tested: pyproject.toml | $(VENV)/bin/python
 	touch $@ $(VENV)/installed
 
 clean:
-	rm -rf $(VENV) .venv-dbt .venv-peers .venv-spark dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-dbt .venv-peers .venv-spark .venv-*.lock dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

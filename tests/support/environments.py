@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def alone_with(environment: Path) -> Iterator[None]:
+    """One test process at a time makes an environment that several ask for."""
+    with environment.with_name(f"{environment.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def scripts_of(environment: Path) -> Path:

@@ -20,6 +20,7 @@ import duckdb
 from duckanon.engine.spark.catalog import said_name
 from duckanon.engine.spark.connection import connect, quiet
 from duckanon.policy.database import ServerAddress
+from tests.support.environments import alone_with, install, make_environment, scripts_of
 from tests.support.needs import missing
 from tests.support.paths import ROOT
 
@@ -143,16 +144,12 @@ def _must_listen(port: int, process: subprocess.Popen[bytes], log: Path) -> None
 
 def _installed() -> Path:
     """Where Spark is; it is installed by the first test that asks for it."""
-    python, done = ENVIRONMENT / "bin" / "python", ENVIRONMENT / "requirements.txt"
-    if not (done.is_file() and done.read_text(encoding="utf-8") == _WANTED):
-        subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
-        (ENVIRONMENT / ".gitignore").write_text("*\n", encoding="utf-8")
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", _WANTED]
-        told = subprocess.run(pip, capture_output=True, text=True, check=False)
-        if told.returncode:
-            missing("spark", f"Spark cannot be installed here (offline?): {told.stderr[-300:]}")
-        done.write_text(_WANTED, encoding="utf-8")
-    told = subprocess.run(
-        [str(python), "-c", "import pyspark; print(pyspark.__path__[0])"], capture_output=True, text=True, check=True
-    )
-    return Path(told.stdout.strip())
+    python, done = scripts_of(ENVIRONMENT) / "python", ENVIRONMENT / "requirements.txt"
+    with alone_with(ENVIRONMENT):
+        if not (done.is_file() and done.read_text(encoding="utf-8") == _WANTED):
+            make_environment(ENVIRONMENT)
+            if (told := install(ENVIRONMENT, "--retries", "1", _WANTED)).returncode:
+                missing("spark", f"Spark cannot be installed here (offline?): {told.stderr[-300:]}")
+            done.write_text(_WANTED, encoding="utf-8")
+    home = [str(python), "-c", "import pyspark; print(pyspark.__path__[0])"]
+    return Path(subprocess.run(home, capture_output=True, text=True, check=True).stdout.strip())
