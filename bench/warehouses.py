@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckanon
+from bench.bare import database
 from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
 from bench.people import Data, invented
 from bench.policies import Wanted, written
@@ -98,7 +99,13 @@ def _load(warehouse: FarWarehouse, data: Data) -> int:
     """The people, as a table there; says how many bytes they are, as Arrow."""
     warehouse.execute(sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     warehouse.execute(drop("TABLE", named(SCHEMA, PEOPLE)))
-    warehouse.workbench.define_view(named("people"), f"SELECT {data.columns} FROM '{data.file}'", temporary=True)
+    rows = f"SELECT {data.columns} FROM '{data.file}'"
+    if warehouse.dialect_name == "spark":  # it reads the file itself: what is sent to it must be small
+        file = f"SELECT {data.columns} FROM parquet.`{data.file}`".replace('"', "`")
+        warehouse.fetch(f"CREATE TABLE {warehouse.said(named(SCHEMA, PEOPLE))} AS {file}")
+        with database() as connection:
+            return sum(batch.nbytes for batch in connection.sql(rows).to_arrow_reader())
+    warehouse.workbench.define_view(named("people"), rows, temporary=True)
     warehouse.keep(named(SCHEMA, PEOPLE), sql("SELECT * FROM people"), "")  # type: ignore[arg-type]
     return warehouse.went_up
 
