@@ -16,7 +16,7 @@ from duckanon.engine.marks import is_mark
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import Relation
 from duckanon.engine.spark.builds import builds_like, is_build, new_build, shown_by, shows_build
-from duckanon.engine.spark.catalog import Catalog, literal, said_name, spelled_parts
+from duckanon.engine.spark.catalog import Catalog, is_plain, literal, said_name, spelled_parts
 from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
 from duckanon.engine.spark.folders import SparkFolders
 from duckanon.engine.spark.types import type_of
@@ -165,6 +165,9 @@ class Spark(FarWarehouse):
     def target(self, spelled: str) -> Relation:
         *home, name = spelled_parts(spelled) or (spelled,)
         schema = tuple(home) or (self.catalog.schema,)
+        if not all(map(is_plain, (*schema, name))):
+            what = "has other signs than letters, digits and _: not every server keeps the quotes of such a name"
+            raise EngineError(f"release.to: {spelled} {what} in a view, which would show another table; rename it")
         if not self.catalog.has_schema(*schema):
             raise EngineError(f"release.to: there is no schema '{'.'.join(schema)}' in {self.location}")
         return Relation((*schema, name), "table")
