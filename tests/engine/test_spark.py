@@ -229,6 +229,21 @@ def test_where_no_release_can_go(duckanon: Command, both: Lake, folder: Folder, 
     assert (told.code, said in told.err) == (2, True), told.err
 
 
+OVER_RELEASE = "SELECT p.* FROM people AS p CROSS JOIN (SELECT COUNT(*) AS n FROM {}) AS s"
+
+
+def test_a_source_that_reads_an_earlier_release(duckanon: Command, both: Lake, folder: Folder) -> None:
+    """Through however many views: else every release would be made of the last one."""
+    assert duckanon("run", policy(folder), "--db", both.address).code == 0
+    both.sql(f"CREATE VIEW again AS {OVER_RELEASE.format('shown')}", "CREATE VIEW twice AS SELECT * FROM again")
+    before = both.tables()
+    for source in ('table = "twice"', f'query = "{OVER_RELEASE.format("shown")}"'):
+        told = duckanon("run", policy(folder, source=source), "--db", both.address)
+        assert (told.code, "release.to: shown is read by the source; choose" in told.err) == (2, True), told.err
+        assert both.tables() == before
+    assert duckanon("run", policy(folder, source='table = "twice"', to="other"), "--db", both.address).code == 0
+
+
 def test_a_source_that_is_not_there(duckanon: Command, both: Lake, folder: Folder) -> None:
     told = duckanon("run", policy(folder, source='table = "peeple"'), "--db", both.address)
     assert told.code == 2
