@@ -6,7 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 OWNER = "duckanon"  # of every database, and of the server
+
+# A test of a `place` runs on the server of the test extra and on the oldest that the system has.
+EVERY_SERVER = pytest.mark.parametrize("place", ["postgres", "old_postgres"], indirect=True)
 
 FAR_PEOPLE = """
 CREATE TABLE people AS SELECT 'person ' || i AS name, 20 + (i * 7) % 40 AS age, '021' || (30 + i % 12) AS zip,
