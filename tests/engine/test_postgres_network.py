@@ -20,10 +20,6 @@ from tests.support.folder import Folder
 from tests.support.proxy import Proxy, proxy
 
 SLOW = FAR.replace('table = "people"', 'query = "SELECT p.* FROM people p, pg_sleep(60) s"')
-BUSY = (
-    "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND application_name = 'duckanon' AND datname = '{}' "
-    "AND query_start < clock_timestamp() - INTERVAL '0.3 seconds' AND pid <> pg_backend_pid()"
-)
 
 
 def through(between: Proxy, place: Place) -> str:
@@ -40,17 +36,10 @@ def started(policy: Path, address: str) -> Iterator[subprocess.Popen[str]]:
             run.kill()
 
 
-def until_busy(place: Place) -> None:
-    end = time.monotonic() + 30
-    while not place.sql(BUSY.format(place.database)):
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.05)
-
-
 def test_ctrl_c_while_nothing_arrives_any_more(inhabited: Place, folder: Folder) -> None:
     """The statement cannot be called off, either: the server finds out by itself."""
     with proxy(inhabited.folder) as between, started(folder.policy(SLOW), through(between, inhabited)) as run:
-        until_busy(inhabited)
+        inhabited.until_busy()
         between.silent.set()
         run.send_signal(signal.SIGINT)
         out, err = run.communicate(timeout=25)
@@ -83,6 +72,7 @@ CUT = """
 import fcntl, socket, struct, sys, threading
 from duckanon.cli.words import main
 from duckanon.engine.postgres import connection
+from tests.support.far_place import Place
 from tests.support.proxy import Proxy
 policy, folder, database = sys.argv[1:]
 def device(up):
@@ -91,7 +81,10 @@ def device(up):
 device(up=True)
 between = Proxy(folder)
 connection._SAID |= {"keepalives_idle": "1", "keepalives_interval": "1", "tcp_user_timeout": "2000"}
-threading.Timer(2, device, [False]).start()
+def cut():
+    Place(folder, database).until_busy()
+    device(up=False)
+threading.Thread(target=cut, daemon=True).start()
 sys.exit(main(["run", policy, "--db", f"postgresql://duckanon@127.0.0.1:{between.port}/{database}"]))
 """
 
