@@ -33,6 +33,7 @@ RULED = {
     "levels": LEVELLED + PAY,
     "values as levels": LEVELLED + 'publish = "level"\n' + PAY,
 }
+QUERY = "SELECT * FROM people WHERE age > 22"
 SEARCHED = ("greedy", "optimal", "datafly")
 
 
@@ -55,7 +56,8 @@ CASES = {
         'table = "people"', 'query = "SELECT * FROM people WHERE age > 22"'
     ),
 }
-VIEWS = {f"a view, {name}": text.replace('kind = "table"', 'kind = "view"') for name, text in CASES.items()}
+SHOWN = ("greedy, every rule", "climb", "by people", "bounded", "a query")  # what a view says otherwise than a table
+VIEWS = {f"a view, {name}": CASES[name].replace('kind = "table"', 'kind = "view"') for name in SHOWN}
 
 
 def filled(far: FarDatabase) -> None:

@@ -259,16 +259,6 @@ def test_names_as_sql_spells_them(spelled: str, parts: tuple[str, ...] | None) -
     assert spelled_parts(spelled) == parts
 
 
-@pytest.mark.parametrize("method", ["greedy", "climb"])
-def test_the_printed_script_gives_the_released_rows(duckanon: Command, both: Lake, folder: Folder, method: str) -> None:
-    asked = policy(folder, method)
-    told = duckanon("sql", asked, "--db", both.address, "--dialect", "spark")
-    assert told.code == 0, told.err
-    printed = both.sql(*(statement for statement in told.out.split(";\n") if statement.strip()))
-    assert duckanon("run", asked, "--db", both.address).code == 0
-    assert rows(both.sql("SELECT * FROM shown")) == rows(printed)
-
-
 def test_a_program_that_is_no_file_connects(lake: Lake) -> None:
     """The client looks for a whole Spark there."""
     program = f"import duckanon; duckanon.connect({lake.address!r}).close(); print('connected')"
