@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from duckanon.policy.database import Database
 from duckanon.policy.overrides import SHORT, given
 
 if TYPE_CHECKING:
+    from duckanon.comparison import Choice, Comparison
     from duckanon.engine import Warehouse
     from duckanon.result import Result
 
@@ -78,6 +80,46 @@ def check(options: argparse.Namespace) -> int:
         else:
             result = check(policy, warehouse, release=options.release)
     return _told(result, options)
+
+
+def compare(options: argparse.Namespace) -> int:
+    from duckanon.cli.interrupts import INTERRUPTED
+    from duckanon.cli.log import Terminal
+    from duckanon.comparison import Comparing, Grid
+    from duckanon.policy.load import load_policy
+    from duckanon.policy.overrides import values
+
+    options.overrides = given(dict.fromkeys(SHORT), options.set)
+    grid = Grid(**{word.strip("-"): values(word, getattr(options, word.strip("-"))) for word in SHORT})
+    policy = load_policy(Path(options.policy), options.overrides)
+    interrupted = False
+    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+        comparing = Comparing(policy, grid, watch)
+        try:
+            comparing.run(warehouse)
+        except KeyboardInterrupt:
+            if not comparing.choices:
+                raise
+            interrupted = True
+    comparison = comparing.so_far()
+    say(_compared(comparison, options))
+    if interrupted:
+        return INTERRUPTED
+    return GOOD if any(choice.status == "holds" for choice in comparison.choices) else FAILS
+
+
+def _compared(comparison: Comparison, options: argparse.Namespace) -> str:
+    from duckanon.comparison import told
+
+    start = ["duckanon", "run", options.policy, *(("--db", str(options.db)) if options.db else ())]
+    start += [part for text in options.set for part in ("--set", text)]
+
+    def command(choice: Choice) -> str:
+        return shlex.join([*start, *choice.wanted.words])
+
+    if options.json:
+        return json.dumps(told.as_json(comparison, command), ensure_ascii=False, default=str)
+    return told.as_csv(comparison, command) if options.csv else told.as_text(comparison, command)
 
 
 def history(options: argparse.Namespace) -> int:

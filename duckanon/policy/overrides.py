@@ -45,6 +45,11 @@ def given(short: Mapping[str, str | None], texts: Iterable[str]) -> tuple[Overri
     return _each_once([*found, *map(_parted, texts)])
 
 
+def values(word: str, text: str | None) -> list[Any]:
+    """Several values for one key, to be compared: `--k 3,5,10`."""
+    return [] if text is None else [_value(word, part) for part in text.split(",")]
+
+
 def by_name(values: Mapping[str, Any]) -> tuple[Override, ...]:
     """Those of a program: any value by the dotted name of its key."""
     for name in values:
