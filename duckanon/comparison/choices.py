@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
 from duckanon.policy.load import METHODS, parse_policy
-from duckanon.policy.overrides import SHORT, Override
+from duckanon.policy.overrides import SHORT, Override, exact
 
 ALL = "all"
 
@@ -20,11 +20,11 @@ class Wanted:
     """A policy to try, and by which words a command makes it of the one that is compared."""
 
     policy: Policy
-    words: tuple[str, ...]  # --k 10 …; none: it is the policy itself
+    changes: Mapping[str, str] = field(default_factory=dict)  # {"--k": "10"}; none: it is the policy itself
 
     @property
     def is_own(self) -> bool:
-        return not self.words
+        return not self.changes
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Grid:
         methods, skipped = self._methods(policy)
         tried = product(_values(policy.k, self.k), _values(policy.suppression, self.suppression), methods)
         found = {_key(part.policy): part for part in (_varied(policy, *values) for values in tried)}
-        own = Wanted(policy, ())
+        own = Wanted(policy)
         return [*([] if _key(policy) in found else [own]), *found.values()], skipped
 
     def _methods(self, policy: Policy) -> tuple[list[Any], dict[str, str]]:
@@ -91,7 +91,7 @@ def _why(fault: Fault) -> str:
 
 
 def _values(own: Any, asked: Sequence[Any]) -> list[Any]:
-    return list(asked) or [own]
+    return exact(list(asked)) or [own]
 
 
 def _varied(policy: Policy, k: Any, suppression: Any, method: Any) -> Wanted:
@@ -99,9 +99,9 @@ def _varied(policy: Policy, k: Any, suppression: Any, method: Any) -> Wanted:
     asked = {"--k": k, "--suppression": suppression, "--method": method}
     changed = [Override(SHORT[word], value, word) for word, value in asked.items() if value != own[word]]
     if not changed:
-        return Wanted(policy, ())
-    words = [part for override in changed for part in (override.said, str(override.value))]
-    return Wanted(parse_policy(policy.text, policy.folder, policy.file, tuple(changed)), tuple(words))
+        return Wanted(policy)
+    made = parse_policy(policy.text, policy.folder, policy.file, tuple(changed))
+    return Wanted(made, {override.said: str(override.value) for override in changed})
 
 
 def _key(policy: Policy) -> tuple[Any, ...]:

@@ -7,12 +7,14 @@ import io
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from textwrap import shorten, wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duckanon.comparison.choices import Choice
 from duckanon.comparison.column_words import AS_IT_IS, GONE
 from duckanon.comparison.comparing import Comparison
-from duckanon.errors import discreet
+
+if TYPE_CHECKING:
+    import pandas
 
 _WIDTH = 79  # of a terminal
 
@@ -26,7 +28,7 @@ _LEGEND = """\
 def as_json(comparison: Comparison, command: Command) -> dict[str, Any]:
     """One document, with all that is known of every choice."""
     front = comparison.front
-    document = {
+    return {
         "name": comparison.name,
         "rows": comparison.rows,
         "choices": [_document(choice, choice in front, command) for choice in comparison.choices],
@@ -34,7 +36,6 @@ def as_json(comparison: Comparison, command: Command) -> dict[str, Any]:
         "missing": comparison.missing,
         "warnings": list(comparison.warnings),
     }
-    return document
 
 
 def _document(choice: Choice, on_front: bool, command: Command) -> dict[str, Any]:
@@ -60,6 +61,15 @@ def _document(choice: Choice, on_front: bool, command: Command) -> dict[str, Any
     }
 
 
+def as_frame(comparison: Comparison) -> pandas.DataFrame:
+    """A row per choice."""
+    import pandas
+
+    front = comparison.front
+    rows = [_document(choice, choice in front, lambda _: "") for choice in comparison.choices]
+    return pandas.DataFrame([{name: value for name, value in row.items() if name != "run"} for row in rows])
+
+
 def as_csv(comparison: Comparison, command: Command) -> str:
     """A line per choice. What a column has become is in words."""
     out, front = io.StringIO(), comparison.front
@@ -68,8 +78,9 @@ def as_csv(comparison: Comparison, command: Command) -> str:
     writer = csv.DictWriter(out, names, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
     for line in lines:
-        words = "; ".join(_phrases(line["columns"] or {}))
-        writer.writerow(line | {"columns": words, "reasons": "; ".join(map(discreet, line["reasons"]))})
+        told = {"columns": "; ".join(_phrases(line["columns"] or {})), "reasons": "; ".join(line["reasons"])}
+        told |= {name: str(line[name]).lower() for name in ("front", "policy")}
+        writer.writerow(line | told)
     return out.getvalue().rstrip("\n")
 
 
@@ -107,30 +118,34 @@ def _worth_describing(comparison: Comparison) -> list[Choice]:
 
 def _table(comparison: Comparison) -> Iterator[str]:
     front, choices = comparison.front, comparison.choices
-    width = max(len("method"), *(len(choice.wanted.policy.search.method) for choice in choices))
-    yield f"   {'method':<{width}}     k  budget      suppressed     NCP    risk  seconds"
-    for choice in choices:
-        policy = choice.wanted.policy
-        marks = ("*" if choice in front else " ") + (">" if choice.wanted.is_own else " ")
-        start = f"{marks} {policy.search.method:<{width}}  {policy.k:>4,}  {_budget(policy.suppression):>6}"
-        if choice.status != "holds":
-            yield (
-                start
-                + "  "
-                + shorten(f"none: {'; '.join(choice.reasons)}", max(30, _WIDTH - len(start) - 2), placeholder=" …")
-            )
-            continue
-        suppressed = f"{choice.suppressed:,} ({(choice.suppressed or 0) / comparison.rows:.1%})"
-        yield f"{start}  {suppressed:>14}  {choice.ncp:6.4f}  {choice.highest_risk:>6.1%}  {choice.seconds:7.2f}"
+    starts = [("", "method", "k", "budget"), *(_start(choice, choice in front) for choice in choices)]
+    _, method, k, budget = (max(map(len, column)) for column in zip(*starts, strict=True))
+    ends = ["    suppressed     NCP    risk  seconds", *(_end(choice, comparison.rows) for choice in choices)]
+    for start, end in zip(starts, ends, strict=True):
+        line = f"{start[0]:<2} {start[1]:<{method}}  {start[2]:>{k}}  {start[3]:>{budget}}"
+        yield f"{line}  {shorten(end, max(30, _WIDTH - len(line) - 2), placeholder=' …') if end[0] != ' ' else end}"
 
 
-def _budget(suppression: Decimal | int) -> str:
-    return f"{suppression:f}" if isinstance(suppression, Decimal) else f"{suppression:,}"
+def _start(choice: Choice, on_front: bool) -> tuple[str, str, str, str]:
+    policy, budget = choice.wanted.policy, choice.wanted.policy.suppression
+    share = f"{budget:f}" if isinstance(budget, Decimal) else f"{budget:,}"
+    return _marks(choice, on_front), policy.search.method, f"{policy.k:,}", share
+
+
+def _end(choice: Choice, rows: int) -> str:
+    """The figures, in columns; or why there are none, in one line."""
+    if choice.status != "holds":
+        return f"none: {'; '.join(choice.reasons)}"
+    suppressed = f"{choice.suppressed:,} ({(choice.suppressed or 0) / rows:.1%})"
+    return f" {suppressed:>13}  {choice.ncp:6.4f}  {choice.highest_risk:>6.1%}  {choice.seconds:7.2f}"
+
+
+def _marks(choice: Choice, on_front: bool) -> str:
+    return ("*" if on_front else " ") + (">" if choice.wanted.is_own else " ")
 
 
 def _described(choice: Choice, on_front: bool, command: Command) -> Iterator[str]:
-    marks = ("*" if on_front else " ") + (">" if choice.wanted.is_own else " ")
-    yield f"{marks} {choice.wanted.name}"
+    yield f"{_marks(choice, on_front)} {choice.wanted.name}"
     said = "; ".join(_phrases(choice.columns) if choice.columns else choice.reasons)
     yield from wrap(said, _WIDTH, initial_indent="   ", subsequent_indent="   ")
     if choice.status == "holds":
