@@ -23,8 +23,7 @@ def summary(result: Result) -> str:
         if result.classes_by_levels:
             lines += ["", *_levels_in_use(result.classes_by_levels, result.heights)]
     if result.constraints:
-        title = "constraint" if result.status != "infeasible" else result.failed_at
-        lines += ["", *_constraints(result.constraints, title)]
+        lines += ["", *_constraints(result.constraints, result.failed_at or "constraint")]
     if result.privacy:
         lines += ["", *_risk(result)]
     if result.effort:

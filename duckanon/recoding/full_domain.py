@@ -17,6 +17,7 @@ from duckanon.recoding.over_source import Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, released_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
+from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
 
@@ -87,3 +88,8 @@ class FullDomain:
 
     def utility(self) -> dict[str, Any]:
         return utility_of(self.measurer.policy, self.at.census, self.measured, self.good).as_json()
+
+
+def at_node(measurer: Measurer, node: Node) -> FullDomain:
+    """The recoding that a node is, whether or not it holds."""
+    return FullDomain(measurer.brought(node), measurer.measure(node, wholly=True))
