@@ -17,7 +17,7 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.computed import IntervalsKind
+from duckanon.hierarchy.computed import CutsKind, IntervalsKind
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import column, sql
 from duckanon.query.functions import cast_or_null, finite_number
@@ -109,7 +109,7 @@ def numbers_of(hierarchy: Hierarchy, code: exp.Expr, mapping: exp.Select) -> exp
     value = column("value")
     if hierarchy.column.type.is_number:
         number = sql("CAST(:value AS DOUBLE)", value=value)
-    elif isinstance(hierarchy.kind, IntervalsKind):
+    elif isinstance(hierarchy.kind, (IntervalsKind, CutsKind)):
         number = cast_or_null(value, "DOUBLE")  # a text that says one
     else:
         return None
