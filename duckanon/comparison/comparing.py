@@ -105,13 +105,14 @@ def _k(wanted: Wanted) -> int:
 
 
 def _figures(recoding: Recoding, census: Census) -> dict[str, Any]:
+    utility = recoding.utility()
     return {
         "levels": recoding.levels,
         "suppressed": census.rows - recoding.rows,
         "classes": recoding.classes,
         "highest_risk": 1 / recoding.smallest if recoding.smallest else None,
-        "utility": plain_figures(recoding.utility()),
-        "columns": column_words(recoding, census.hierarchies),
+        "utility": plain_figures(utility),
+        "columns": column_words(utility["columns"], census.hierarchies),
     }
 
 

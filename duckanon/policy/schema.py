@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +25,13 @@ class Intervals:
 
     widths: tuple[Decimal, ...]
     origin: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Ranges between points, each coarser list of which leaves some of the finer one out."""
+
+    points: tuple[tuple[Decimal, ...], ...] | tuple[tuple[date, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -60,7 +68,7 @@ class Flat:
     """No hierarchy given: the value itself, then the top."""
 
 
-HierarchySpec = Intervals | Mask | Dates | MappingTable | MappingFile | Flat
+HierarchySpec = Intervals | Cuts | Mask | Dates | MappingTable | MappingFile | Flat
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def test_one_line_each_and_how_to_take_it(people: Folder, duckanon: Command) -> 
     assert people.dump() == before
     taken = duckanon(*words[1:], "--json").json
     assert (taken["levels"], taken["rows"]["suppressed"]) == (other["levels"], other["suppressed"])
-    assert taken["utility"] == other["utility"]
+    assert other["utility"] == {name: taken["utility"][name] for name in other["utility"]}
 
 
 def test_as_a_file(people: Folder, duckanon: Command) -> None:
@@ -166,7 +166,7 @@ def test_what_cannot_be_compared(people: Folder, duckanon: Command, words: tuple
 
 def test_a_run_that_loses_much_says_where_to_look(people: Folder, duckanon: Command) -> None:
     policy = people.policy(PEOPLE.replace("k = 3", "k = 40") + UNCOMPARED)
-    assert f"`duckanon compare {policy}` shows what other methods lose" in duckanon("run", policy).out
+    assert f"  try       `duckanon compare {policy}`: other methods may lose less" in duckanon("run", policy).out
     assert "duckanon compare" not in duckanon("run", policy, "--k", "2").out
     assert "duckanon compare" not in duckanon("run", policy, "--method", "climb").out
 

@@ -7,8 +7,8 @@ from typing import Any
 from tests.support.command import Command
 from tests.support.far import PostgresDatabase, copied
 from tests.support.far_people import FAR
+from tests.support.figures import must_be_alike
 from tests.support.folder import Folder, opened
-from tests.support.same_release import must_be_alike
 from tests.support.spark import Lake
 
 THERE = FAR + '[search]\nwhere = "warehouse"\n'
