@@ -232,11 +232,13 @@ class Policy:
     text: str = ""  # as it is written
 
     @staticmethod
-    def load(path: str | Path) -> Policy:
-        """Read and check a policy file; raises PolicyError with every fault found."""
+    def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Policy:
+        """Read and check a policy file; raises PolicyError with every fault found. `overrides`: values in place of the
+        file's, by the names of their keys: {"privacy.k": 10}."""
         from duckanon.policy.load import load_policy
+        from duckanon.policy.overrides import by_name
 
-        return load_policy(Path(path))
+        return load_policy(Path(path), by_name(overrides or {}))
 
     @staticmethod
     def parse(text: str, folder: str | Path = ".") -> Policy:

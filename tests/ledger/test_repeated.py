@@ -231,7 +231,7 @@ def test_hierarchies_that_do_not_nest_are_said(folder: Folder, duckanon: Command
     text = by_age("{ intervals = [10, 20] }", 200, "search").replace('"ignore"', '"refuse"')
     released(duckanon, folder, text)
     (reason,) = refused(duckanon, folder, text.replace("[10, 20] }", "[10, 20], origin = 5 }"))
-    assert reason.startswith("release.difference: age: its labels of then and now do not nest")
+    assert reason.startswith("release.difference: age: labels of then and now do not nest")
 
 
 def test_a_warning_of_a_release_is_in_its_entry(people: Folder, duckanon: Command) -> None:
