@@ -113,17 +113,21 @@ def _shape(path: Path, where: str) -> _Shape:
 
 
 def _must_be_plain(pattern: str, path: Path, where: str) -> None:
-    """Made of what every engine takes for the same: digits, letters, sets of them, groups, and how many there are."""
+    """Made of what every engine takes for the same: digits, letters, sets of them, groups, and how many there are; and
+    of the whole code, not of one that begins so."""
     plain = re.fullmatch(r"\^[A-Za-z0-9 (|){,}?\[\].-]+\$", pattern) and not re.search(r"\(\?|\?\?|\}\?", pattern)
     try:
         groups = re.compile(pattern).groups
     except re.error:
         groups = 0
-    if not plain or not groups:
-        what = (
-            "the pattern of its codes must be like ^([A-Z][0-9]{2})([.][0-9])?$, with what is listed in the first group"
-        )
-        raise HierarchyError([Fault(where, f"{path}: {what}")])
+    if not plain or not groups or "|" in _outside_groups(pattern):
+        like = "like ^([A-Z][0-9]{2})([.][0-9])?$, with what is listed in the first group"
+        raise HierarchyError([Fault(where, f"{path}: the pattern of its codes must be {like}")])
+
+
+def _outside_groups(pattern: str) -> str:
+    inner = re.sub(r"\([^()]*\)", "", pattern)
+    return inner if inner == pattern else _outside_groups(inner)
 
 
 def _must_be_filled_in(workbench: Workbench, name: exp.Table, shape: _Shape, where: str, path: Path) -> None:

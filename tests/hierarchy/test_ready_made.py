@@ -192,9 +192,10 @@ def test_a_file_with_empty_cells_is_left_to_fill_in(tmp_path: Path) -> None:
 
 def test_a_file_may_list_the_beginnings_of_codes(tmp_path: Path) -> None:
     file = tmp_path / "h.csv"
-    file.write_text("^([A-Z])[0-9]+$,level_1,level_2\nA,x,*\n", encoding="utf-8")
-    with pytest.raises(HierarchyError, match="the pattern of its codes must be like"):
-        shown("['A1', 'A2']", '"h.csv"', 1, folder=tmp_path)
+    for wrong in ("^([A-Z])[0-9]+$", "^[A-Z]$", "^([A-Z])|x$", "^([A-Z]$", "^(?i)([A-Z])$", "^([A-Z]??)[0-9]$"):
+        file.write_text(f"{wrong},level_1,level_2\nA,x,*\n", encoding="utf-8")
+        with pytest.raises(HierarchyError, match="the pattern of its codes must be like"):
+            shown("['A1', 'A2']", '"h.csv"', 1, folder=tmp_path)
     file.write_text('"^([A-Z])[0-9]{1,3}$",level_1,level_2\nA,x,*\nB,y,*\n', encoding="utf-8")
     assert shown("['A1', 'B123']", '"h.csv"', 1, folder=tmp_path) == ["x", "y"]
 
