@@ -279,6 +279,9 @@ ODD: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         "{ cuts = [[2020-01-05, 2020-01-15]] }",
         ("'infinity'", "'-infinity'", "'5874897-12-31'"),
     ),
+    "codes": ("text", "'C5' || i % 9", '{ builtin = "icd10" }', ("''", "'C50-C59'", "'c50'", "'C50' || chr(10)")),
+    "regions": ("text", "'DE' || 100 + i % 20", '{ builtin = "nuts" }', ("''", "'DE'", "'DE21' || chr(10)")),
+    "listed numbers": ("numeric(8, 2)", "20 + i % 20", '{ builtin = "age" }', ("'NaN'", "20.5", "-20", "999")),
     "texts": ("text", "CAST(100 + i % 20 AS text)", "{ mask = [2, 1, 0] }", ("''", "repeat('x', 100000)", "E'\\n*'")),
 }
 
