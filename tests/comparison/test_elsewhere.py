@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.command import Command
-from tests.support.far import PostgresDatabase, copied
+from tests.support.far import PostgresDatabase
 from tests.support.far_people import FAR
 from tests.support.figures import must_be_alike
 from tests.support.folder import Folder, opened
@@ -33,7 +33,7 @@ def must_agree(people: Folder, address: str, duckanon: Command, text: str, metho
 
 def test_postgres(people: Folder, postgres_database: PostgresDatabase, duckanon: Command) -> None:
     with opened(people.database) as connection:
-        copied(connection, ["people"], postgres_database)
+        postgres_database.copy(connection, "people")
     for text, methods in ((FAR, "climb"), (THERE, "optimal"), (PERSONS, "greedy,datafly")):
         must_agree(people, postgres_database.address, duckanon, text, methods)
     assert postgres_database.sql(
