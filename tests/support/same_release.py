@@ -32,6 +32,9 @@ def told(ask: Callable[[], Result]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """Numbers of whatever kind; NaN, which equals nothing, as a text."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
     return float(value) if isinstance(value, (Decimal, int)) and not isinstance(value, bool) else value
 
 
