@@ -39,6 +39,22 @@ def demo(options: argparse.Namespace) -> int:
     return GOOD if result.good else FAILS
 
 
+def init(options: argparse.Namespace) -> int:
+    from duckanon.engine.opening import open_warehouse
+    from duckanon.proposal.proposal import Given, propose
+    from duckanon.proposal.sources import source_named
+    from duckanon.proposal.summary import proposal_text
+
+    source = source_named(options.source, options.db)
+    given = Given(options.qi, options.sensitive, options.identifier)
+    with open_warehouse(options.db, writable=False) as warehouse:
+        proposal = propose(source, warehouse, options.k, given, options.to)
+    wrote = proposal.write()
+    document = json.dumps(proposal.as_json(wrote), ensure_ascii=False)
+    say(document if options.json else proposal_text(proposal, wrote))
+    return GOOD
+
+
 def run(options: argparse.Namespace) -> int:
     from duckanon.cli.log import JsonLog, Terminal
     from duckanon.engine.lock import one_at_a_time

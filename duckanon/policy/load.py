@@ -23,6 +23,7 @@ from duckanon.toml import Section
 from duckanon.toml.checks import is_number, number, one_of, text, texts, whole
 
 METHODS = (*FULL_DOMAIN, *LOCAL)
+_UNDECIDED = re.compile(r"TODO\b[\s:]*")
 LOSSES = ("ncp", "precision", "discernibility")
 
 
@@ -45,6 +46,7 @@ def parse_policy(content: str, folder: Path, file: str | None) -> Policy:
     except ArithmeticError:
         raise PolicyError([Fault("TOML", "has a number that cannot be read")], file) from None
     faults: list[Fault] = []
+    _must_be_decided(data, "", faults)
     policy = _policy(Section(data, "", faults), content, folder, file)
     if faults:
         raise PolicyError(faults, file)
@@ -90,6 +92,18 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     _go_together(policy, top)
     _entity_can(policy, top)
     return policy
+
+
+def _must_be_decided(data: dict[str, Any], where: str, faults: list[Fault]) -> None:
+    """What a draft leaves to a person is no policy yet. It is said once, and then passed over as if it were not there."""
+    for key, value in list(data.items()):
+        here = f"{where}.{key}" if where else key
+        if isinstance(value, dict):
+            _must_be_decided(value, here, faults)
+        elif isinstance(value, str) and _UNDECIDED.match(value):
+            question = _UNDECIDED.sub("", value)
+            faults.append(Fault(here, "is not decided yet (TODO)", question or "put a value in the place of TODO"))
+            del data[key]
 
 
 def _go_together(policy: Policy, top: Section) -> None:
