@@ -45,7 +45,7 @@ def propose_hierarchy(profile: ColumnProfile, k: int) -> ProposedHierarchy:
         measured = _days(profile, profile.spread) if _is_day(profile) else _numbers(profile, profile.spread, k)
         if measured is not None:
             return measured
-    if profile.distinct <= _FEW or profile.form is not None:
+    if profile.distinct <= _FEW:
         return ProposedHierarchy(f"{profile.distinct} values: each by itself, then none")
     if profile.column.type.family is Family.TIME_OF_DAY:
         return ProposedHierarchy("hours", "mask", "[2]", {"mask": [2]})
@@ -60,7 +60,7 @@ def _is_day(profile: ColumnProfile) -> bool:
 
 
 def _numbers(profile: ColumnProfile, spread: Spread, k: int) -> ProposedHierarchy | None:
-    if profile.distinct <= _FEW and spread.whole and spread.reach <= _FEW:
+    if profile.distinct <= 3 and spread.whole:
         return None
     if profile.meanings & {"latitude", "longitude"} and spread.quantiles[0.0] >= -180 and spread.quantiles[1.0] <= 180:
         return _intervals("coordinates: a kilometre or so, ten, a hundred", "[0.01, 0.1, 1]", [0.01, 0.1, 1], profile)

@@ -52,7 +52,9 @@ def cuts(spread: Spread, k: int) -> list[list[Decimal]]:
         return []
     rounded = _rounded_eighths(spread.above if heaped else spread.quantiles)
     nothing = [_rounded_down(min(1.0, spread.above[0.01]) if spread.whole else spread.above[0.01])] if heaped else []
-    levels = [sorted({*nothing, *(rounded[share] for share in shares)}) for shares in _LEVELS]
+    lowest, highest = spread.quantiles[0.0], spread.quantiles[1.0]
+    found = {share: cut for share, cut in rounded.items() if lowest < cut <= highest}
+    levels = [sorted({*nothing, *(found[share] for share in shares if share in found)}) for shares in _LEVELS]
     nested = [levels[0]]
     nested += [level for finer, level in pairwise(levels) if len(level) < len(finer)]
     return [level for level in nested if level]

@@ -17,7 +17,7 @@ from duckanon.version import VERSION
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _BUDGET = "0.02"
-_NODES = 20_000  # a search of more takes its time
+_NODES = 5_000  # a search of more takes its time
 
 
 def policy_text(

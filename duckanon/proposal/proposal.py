@@ -11,7 +11,7 @@ from duckanon.analysts.metrics import known_columns
 from duckanon.census.source import define_source
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import Fault, SourceError, UsageError
+from duckanon.errors import EngineError, Fault, SourceError, UsageError
 from duckanon.policy import CsvOptions, Source
 from duckanon.proposal.columns import ColumnProfile, profile_columns
 from duckanon.proposal.combinations import Combination, riskiest
@@ -20,6 +20,7 @@ from duckanon.proposal.hierarchies import ProposedHierarchy, propose_hierarchy
 from duckanon.proposal.policy_text import policy_text
 from duckanon.proposal.proposed import ProposedColumn
 from duckanon.proposal.roles import DROP, IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, Role, role_of
+from duckanon.query.names import folded
 from duckanon.proposal.sources import draft, name_of, named
 
 _GIVEN = "given"
@@ -89,7 +90,7 @@ def propose(
             raise SourceError([Fault("SOURCE", "has no rows", "there is nothing to learn a policy from")])
         known = {profile.name: profile for profile in profiles}
         proposed = [_proposed(c, known.get(c.name), roles.get(c.name), k, name) for c in columns]
-        source, proposed = _one_dateformat(source, proposed)
+        source, proposed = _one_dateformat(source, _files_apart(proposed))
         _must_have_something(proposed)
         quasi = [known[c.name] for c in proposed if c.role == QUASI_IDENTIFIER]
         found = riskiest(relation, quasi, rows, warehouse)
@@ -105,10 +106,16 @@ def propose(
 
 def _read(source: Source, name: str, warehouse: Warehouse, scratch: Scratch) -> tuple[Source, Relation]:
     """The source as a relation; of a CSV file without a header the first line is data, which names no column."""
-    relation = define_source(draft(source, name), warehouse, scratch)
+    try:
+        relation = define_source(draft(source, name), warehouse, scratch)
+    except EngineError as error:
+        if source.csv != CsvOptions() or "source.csv.encoding" not in str(error):
+            raise
+        scratch.clear()
+        return _read(replace(source, csv=CsvOptions(encoding="latin-1")), name, warehouse, scratch)
     if relation.written and _is_headless([c.name for c in warehouse.columns(relation.table)]):
         scratch.clear()
-        source = replace(source, csv=CsvOptions(header=False))
+        source = replace(source, csv=replace(source.csv, header=False))
         relation = define_source(draft(source, name), warehouse, scratch)
     return source, relation
 
@@ -141,7 +148,7 @@ def _proposed(c: Column, profile: ColumnProfile | None, given: Role | None, k: i
         return ProposedColumn(c.name, str(c.type), role.name, role.why)
     role = given or role_of(profile)
     hierarchy = propose_hierarchy(profile, k) if role.name == QUASI_IDENTIFIER else None
-    file = f"{name}_{named(c.name)}_{profile.index}.csv" if hierarchy and hierarchy.file else None
+    file = f"{name}_{named(c.name)}.csv" if hierarchy and hierarchy.file else None
     return ProposedColumn(
         c.name,
         str(c.type),
@@ -156,6 +163,17 @@ def _proposed(c: Column, profile: ColumnProfile | None, given: Role | None, k: i
         3 if profile.distinct > 4 else 2,
         role.name == IDENTIFIER and 1 < profile.distinct < 0.9 * profile.counts.filled and bool(profile.meanings & {"id", "number"}),
     )
+
+
+def _files_apart(columns: list[ProposedColumn]) -> list[ProposedColumn]:
+    """No two hierarchies in one file, however the names of their columns are spelled."""
+    taken: list[str | None] = []
+    for position, c in enumerate(columns):
+        again = c.file is not None and folded(c.file) in taken
+        file = f"{c.file.removesuffix('.csv')}_{position + 1}.csv" if again and c.file else c.file
+        taken.append(None if file is None else folded(file))
+        columns[position] = replace(c, file=file)
+    return columns
 
 
 def _one_dateformat(source: Source, columns: list[ProposedColumn]) -> tuple[Source, list[ProposedColumn]]:

@@ -41,7 +41,7 @@ def _reasons(profile: ColumnProfile) -> Iterator[Role]:
     yield from _by_name(profile)
     if _is_free_text(profile):
         yield Role(DROP, "free text, in which anything may stand")
-    if profile.is_text and profile.form is None and profile.alone_share >= _NEARLY_ALL and profile.distinct > 1:
+    if _is_own_text(profile):
         yield Role(IDENTIFIER, "nearly every row has a text of its own")
     if _is_counted_on(profile):
         yield Role(IDENTIFIER, "numbers that count the rows")
@@ -49,24 +49,25 @@ def _reasons(profile: ColumnProfile) -> Iterator[Role]:
         yield Role(QUASI_IDENTIFIER, "nearly every row has a value of its own")
     if profile.distinct == 1:
         yield Role(QUASI_IDENTIFIER, "the same value in every row")
-    yield Role(QUASI_IDENTIFIER, "others may know it of a person")
+    yield Role(QUASI_IDENTIFIER, "others may know it")
 
 
 def _by_name(profile: ColumnProfile) -> Iterator[Role]:
     said, several = profile.meanings, profile.distinct >= min(_SEVERAL, profile.rows / 2)
+    if "person" in said and profile.is_text and profile.form is None:
+        yield Role(IDENTIFIER, "by its name the name of a person")
     for meaning, why in _NAMING.items():
-        if meaning in said and several and not (meaning == "person" and profile.form):
+        if meaning in said and several:
             yield Role(IDENTIFIER, f"by its name {why}")
     if "id" in said and "who" in said and several:
         yield Role(IDENTIFIER, "by its name the number of a person")
     if "id" in said and profile.alone_share >= 0.5 and not _is_fraction(profile):
         yield Role(IDENTIFIER, "by its name a number, and different in most rows")
-    if "sensitive" in said and not _is_free_text(profile) and not (profile.is_text and _is_unique(profile)):
+    if "sensitive" in said and not _is_free_text(profile) and not _is_own_text(profile):
         yield Role(SENSITIVE, "by its name what nobody should learn of a person", todo=True)
 
 
 _NAMING = {
-    "person": "the name of a person",
     "email": "an e-mail address",
     "phone": "a telephone number",
     "address": "an address",
@@ -74,8 +75,10 @@ _NAMING = {
 }
 
 
-def _is_unique(profile: ColumnProfile) -> bool:
-    return profile.alone_share >= _NEARLY_ALL
+def _is_own_text(profile: ColumnProfile) -> bool:
+    """A text that nearly every row has for itself."""
+    texts = profile.is_text and profile.form is None and profile.distinct > 1
+    return texts and profile.alone_share >= _NEARLY_ALL
 
 
 def _is_fraction(profile: ColumnProfile) -> bool:

@@ -88,5 +88,5 @@ def relative(path: str, folder: Path) -> str:
 def csv_keys(options: CsvOptions) -> dict[str, object]:
     """What has to be said of how a CSV file is written."""
     usual = CsvOptions()
-    keys = ("header", "encoding", "dateformat")
+    keys = ("header", "null", "encoding", "dateformat")
     return {key: getattr(options, key) for key in keys if getattr(options, key) != getattr(usual, key)}
