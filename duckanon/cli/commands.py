@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
 from duckanon.policy.database import Database
+from duckanon.policy.overrides import SHORT, given
 
 if TYPE_CHECKING:
     from duckanon.engine import Warehouse
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import RunOptions, run
 
-    policy = Policy.load(options.policy)
+    policy = _policy(options)
     writable = policy.release.is_relation and not options.dry_run
     options.watch = JsonLog(policy.name) if options.log else Terminal()
     database = _database(policy, options.db)
@@ -81,10 +82,17 @@ def run(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     from duckanon.audit.check import check
+    from duckanon.audit.node import check_node
 
-    policy = Policy.load(options.policy)
+    if options.release and options.levels is not None:
+        remedy = "the release is at the levels that it is at"
+        raise UsageError([Fault("--levels", "has no meaning with --release", remedy)])
+    policy = _policy(options)
     with _open(policy, options.db, False, options) as warehouse:
-        result = check(policy, warehouse, release=options.release)
+        if options.levels is not None:
+            result = check_node(policy, warehouse, options.levels)
+        else:
+            result = check(policy, warehouse, release=options.release)
     return _told(result, options)
 
 
@@ -145,7 +153,7 @@ def sql(options: argparse.Namespace) -> int:
     from duckanon.analysts.far_script import far_script
     from duckanon.analysts.script import script
 
-    policy = Policy.load(options.policy)
+    policy = _policy(options)
     with _open(policy, options.db, writable=False) as warehouse:
         if warehouse.is_workbench:
             say(script(policy, warehouse, options.levels, options.dialect or OWN))
@@ -157,7 +165,8 @@ def sql(options: argparse.Namespace) -> int:
 def _must_have_a_meaning(options: argparse.Namespace) -> None:
     """An option that would be ignored is a question misunderstood."""
     if options.metrics is not None:
-        given, beside = {"--levels": options.levels, "--db": options.db}, "--metrics"
+        given = {"--levels": options.levels, "--db": options.db, "--set": options.set}
+        given, beside = given | {word: getattr(options, word.strip("-")) for word in SHORT}, "--metrics"
         remedy = "it prints SELECTs for a table of any warehouse, as it is"
     else:
         given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
@@ -211,6 +220,14 @@ def _told(result: Result, options: argparse.Namespace) -> int:
     else:
         say(summary(result), sys.stdout if result.good or logged else sys.stderr)
     return GOOD if result.good else FAILS
+
+
+def _policy(options: argparse.Namespace) -> Policy:
+    """The policy as it is run: what its file says, but for what the command does."""
+    from duckanon.policy.load import load_policy
+
+    options.overrides = given({word: getattr(options, word.strip("-")) for word in SHORT}, options.set)
+    return load_policy(Path(options.policy), options.overrides)
 
 
 def _database(policy: Policy, override: Database | None) -> Database | None:

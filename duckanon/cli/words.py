@@ -16,8 +16,9 @@ from duckanon.cli import commands
 from duckanon.cli.commands import WRONG
 from duckanon.cli.interrupts import INTERRUPTED, started
 from duckanon.cli.log import JsonLog
-from duckanon.errors import DuckanonError, EngineError, said_of
+from duckanon.errors import DuckanonError, EngineError, FaultsError, said_of
 from duckanon.policy.database import database_of
+from duckanon.policy.overrides import named
 from duckanon.version import VERSION
 
 
@@ -32,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         code: int = options.command(options)
         return code
     except DuckanonError as error:
-        return _failed(options, error, str(error), WRONG)
+        said = _named(options, error)
+        return _failed(options, said, str(said), WRONG)
     except KeyboardInterrupt as error:
         return _failed(options, error, "interrupted; nothing was written", INTERRUPTED)
     except OSError as error:
@@ -40,6 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         message = f"unexpected {type(error).__name__}; --debug shows where (it may show values)"
         return _failed(options, error, message, WRONG)
+
+
+def _named(options: argparse.Namespace, error: DuckanonError) -> DuckanonError:
+    """Faults of what the command has set are the command's, not the file's."""
+    overrides = getattr(options, "overrides", ())
+    return named(error, overrides) if overrides and isinstance(error, FaultsError) else error
 
 
 def _failed(options: argparse.Namespace, error: BaseException, message: str, code: int) -> int:
@@ -87,6 +95,7 @@ def parser() -> argparse.ArgumentParser:
     init.add_argument("--json", action="store_true", help="print one JSON document")
     run = _add(verbs, "run", commands.run, "search, release, and verify the release", "duckanon run patients.toml")
     _policy_arguments(run)
+    _override_arguments(run)
     run.add_argument("--dry-run", action="store_true", help="search and verify, but write nothing")
     run.add_argument("--replace", action="store_true", help="replace a release that this policy did not make")
     run.add_argument(
@@ -106,7 +115,11 @@ def parser() -> argparse.ArgumentParser:
         verbs, "check", commands.check, "measure the source against the policy", "duckanon check patients.toml"
     )
     _policy_arguments(check)
+    _override_arguments(check)
     check.add_argument("--release", action="store_true", help="measure the existing release instead of the source")
+    check.add_argument(
+        "--levels", metavar="COLUMN=LEVEL,…", help="measure the source at this node of the lattice, as if released"
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
     history = _add(
         verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
@@ -137,6 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sql.add_argument("policy", nargs="?", metavar="POLICY", help="the policy file (TOML)")
     sql.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
+    _override_arguments(sql)
     sql.add_argument("--metrics", metavar="TABLE", help="print the metrics of this table as plain SELECTs; no policy")
     _question_arguments(sql, required=False)
     sql.add_argument(
@@ -226,6 +240,20 @@ def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], wh
     parser.add_argument("--debug", action="store_true", help="show where an error comes from, and its SQL")
     parser.set_defaults(command=command)
     return parser
+
+
+def _override_arguments(parser: Any, several: str = "") -> None:
+    """What a policy says otherwise than its file; `several` values of the same kind, to be compared."""
+    parser.add_argument("--k", metavar=f"K{several}", help="instead of privacy.k")
+    parser.add_argument("--suppression", metavar=f"SHARE{several}", help="instead of privacy.suppression")
+    parser.add_argument("--method", metavar=f"METHOD{several}", help="instead of search.method")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="instead of any other key of the policy, such as sensitive.diagnosis.l=2; repeat it",
+    )
 
 
 def _policy_arguments(parser: Any) -> None:

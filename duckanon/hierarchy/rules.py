@@ -60,6 +60,8 @@ def _nowhere_finer(rule: Rule, last: Rule) -> bool:
         width, origin = (Decimal(rule[part]) for part in ("intervals", "origin"))
         last_width, last_origin = (Decimal(last[part]) for part in ("intervals", "origin"))
         return width % last_width == 0 and (origin - last_origin) % last_width == 0
+    if "cuts" in rule:
+        return rule["of"] == last["of"] and set(rule["cuts"]) <= set(last["cuts"])
     if "mask" in rule:
         return bool(rule["mask"] <= last["mask"])
     return "dates" in rule and rule["dates"] in NESTS_IN[last["dates"]]

@@ -2,6 +2,7 @@
 
 from duckanon.policy.schema import (
     CsvOptions,
+    Cuts,
     Dates,
     FileOptions,
     Flat,
@@ -22,6 +23,7 @@ from duckanon.policy.schema import (
 
 __all__ = [
     "CsvOptions",
+    "Cuts",
     "Dates",
     "FileOptions",
     "Flat",

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from duckanon.census.counting import Census
+from duckanon.policy import Policy
 from duckanon.recoding import Found
 from duckanon.search.batch import NodeCounts
 from duckanon.search.problem import Problem
 
 GENERALIZED = "with everything generalized"
+# A budget of so few rows, in a table of so many, may be meant as a percentage.
+_PERCENT, _MANY_ROWS = 20, 1_000
 
 
 def generalized(census: Census) -> str:
@@ -57,6 +60,15 @@ def hollow(levels: dict[str, int] | None, census: Census) -> tuple[str, ...]:
         return ()
     remedy = 'try method = "optimal", a larger suppression budget or finer hierarchies'
     return (f"every quasi-identifier is removed; {remedy}",)
+
+
+def meant_as_a_share(policy: Policy, rows: int) -> tuple[str, ...]:
+    """A word on a budget that looks like a percentage, and is a number of rows."""
+    budget = policy.suppression
+    if not isinstance(budget, int) or not 0 < budget <= _PERCENT or rows < _MANY_ROWS:
+        return ()
+    allowed = "1 row" if budget == 1 else f"{budget} rows"
+    return (f"privacy.suppression = {budget} allows {allowed} of {rows:,}; {budget} % would be {budget / 100:g}",)
 
 
 def risk_before(bottom: NodeCounts) -> dict[str, Any]:

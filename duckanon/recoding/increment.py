@@ -127,6 +127,9 @@ class Increment:
             types[h.column.name] = TEXT if level or h.starred else h.column.type.released
         return types
 
+    def fidelity(self) -> dict[str, Any]:
+        return {}  # a class may be released in part, and the cells here do not tell which part
+
     def utility(self) -> dict[str, Any]:
         return utility_of(self.at.measurer.policy, self.at.census, self.measured, self.good).as_json()
 

@@ -66,6 +66,9 @@ class Recoding(Protocol):
     def utility(self) -> dict[str, Any]:
         """What is lost."""
 
+    def fidelity(self) -> dict[str, Any]:
+        """What an analyst finds again; nothing, where that cannot be said."""
+
 
 @dataclass(frozen=True)
 class Found:

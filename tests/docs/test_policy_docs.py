@@ -46,6 +46,8 @@ types = { age = "INTEGER" }
 k = 2
 [quasi_identifiers.a]
 hierarchy = { intervals = [5, 10], origin = 0 }
+[quasi_identifiers.cut]
+hierarchy = { cuts = [[18, 65], [65]] }
 [quasi_identifiers.b]
 hierarchy = { mask = [4, 0] }
 [quasi_identifiers.c]

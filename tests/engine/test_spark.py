@@ -22,8 +22,9 @@ from tests.support.case_warehouse import warehouse
 from tests.support.cases import RELEASE, Case, cases
 from tests.support.command import Command, Told
 from tests.support.examples import examples
+from tests.support.figures import must_be_alike
 from tests.support.folder import Folder
-from tests.support.same_release import counted, must_be_alike, told
+from tests.support.same_release import counted, told
 from tests.support.spark import Lake, SparkServer
 
 # Types that are written alike, NULLs, a NaN, a -0.0 and an empty text; a table of labels, and a file.
