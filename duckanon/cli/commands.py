@@ -183,6 +183,8 @@ def hierarchy(options: argparse.Namespace) -> int:
         say(builtins_text())
         return GOOD
     policy = Policy.load(options.policy)
+    if options.propose:
+        return _proposed(policy, options)
     with _open(policy, options.db, writable=False) as warehouse:
         text, faults = show(policy, warehouse, options.column, options.csv)
     if text:
@@ -190,6 +192,16 @@ def hierarchy(options: argparse.Namespace) -> int:
     for fault in faults:
         say(f"duckanon: {fault}", sys.stderr)
     return WRONG if faults else GOOD
+
+
+def _proposed(policy: Policy, options: argparse.Namespace) -> int:
+    from duckanon.proposal.for_column import proposed_for
+
+    if options.column is None or options.csv:
+        raise UsageError([Fault("--propose", "goes with a column, and without --csv", "name the column")])
+    with _open(policy, options.db, writable=False) as warehouse:
+        say(proposed_for(policy, warehouse, options.column))
+    return GOOD
 
 
 def metrics(options: argparse.Namespace) -> int:

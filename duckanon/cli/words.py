@@ -167,6 +167,7 @@ def parser() -> argparse.ArgumentParser:
     )
     hierarchy.add_argument("column", nargs="?", metavar="COLUMN", help="only this quasi-identifier")
     hierarchy.add_argument("--csv", action="store_true", help="print the column's hierarchy as a hierarchy file")
+    hierarchy.add_argument("--propose", action="store_true", help="print another one that fits the column's values")
     hierarchy.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
     metrics = _add(
         verbs,

@@ -120,7 +120,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
 
 
 def _must_be_decided(data: dict[str, Any], where: str, faults: list[Fault]) -> None:
-    """What a draft leaves to a person is no policy yet. It is said once, and then passed over as if it were not there."""
+    """What a draft leaves to a person is no policy yet. It is said once, then passed over as if it were not there."""
     for key, value in list(data.items()):
         here = f"{where}.{key}" if where else key
         if isinstance(value, dict):

@@ -8,11 +8,11 @@ from sqlglot import exp
 
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.hierarchy.computed import DatesKind, IntervalsKind
+from duckanon.hierarchy.computed.units import Units
 from duckanon.proposal.frequencies import Counts, Frequencies, count_values
 from duckanon.proposal.names import meanings_of
 from duckanon.proposal.peek import Peek, first_look, is_texts
-from duckanon.proposal.spread import Form, Spread, form_of, measure_spread, text_days, text_numbers
+from duckanon.proposal.spread import Form, Spread, form_of, measure_spread
 from duckanon.query.expressions import column, sql
 from duckanon.query.steps import select
 
@@ -75,8 +75,7 @@ def profile_columns(
     strange = _strange(relation, columns, forms, counted, warehouse)
     shared = _shared(counted, k, scratch)
     profiles = [
-        ColumnProfile(i, c, rows, counted.counts[i], peeks[i], meanings_of(c.name))
-        for i, c in enumerate(columns)
+        ColumnProfile(i, c, rows, counted.counts[i], peeks[i], meanings_of(c.name)) for i, c in enumerate(columns)
     ]
     return rows, [
         replace(
@@ -105,28 +104,24 @@ def _strange(
     relation: Relation, columns: list[Column], forms: dict[int, Form], counted: Frequencies, warehouse: Warehouse
 ) -> dict[int, int]:
     """Of columns that a sample was taken of: how many fields no range can be computed of."""
-    kinds = {i: kind for i in sorted(counted.sampled) if i in forms and (kind := _kind(columns[i], forms[i]))}
-    fields = {f"c{i}": _unknown(columns[i], kind) for i, kind in kinds.items()}
+    sampled = [i for i in sorted(counted.sampled) if i in forms and forms[i] is not Form.PARTED_DAY]
+    kinds = {i: units for i in sampled if (units := _units(columns[i], forms[i]))}
+    fields = {f"c{i}": _unknown(columns[i], units) for i, units in kinds.items()}
     if not fields:
         return {}
     (found,) = warehouse.fetch(select(**fields).from_(relation.table), "what is no number or day")
     return dict(zip(kinds, map(int, found), strict=True))
 
 
-def _kind(c: Column, form: Form) -> IntervalsKind | DatesKind | None:
-    """Which hierarchy would have to know every value, where a type does not make sure of it."""
-    if form is Form.TEXT_NUMBER:
-        return text_numbers()
-    if form is Form.TEXT_DAY:
-        return text_days()
-    if form is Form.NUMBER and c.type.is_float:
-        return replace(text_numbers(), from_text=False)
-    return DatesKind((), from_text=False) if form is Form.DAY else None
+def _units(c: Column, form: Form) -> Units | None:
+    """How a hierarchy would count the values, where a type does not make sure that it can."""
+    if form is Form.NUMBER and not c.type.is_float:
+        return None
+    counted = "float" if form in (Form.NUMBER, Form.TEXT_NUMBER) else "date"
+    return Units(counted, from_text=form in (Form.TEXT_NUMBER, Form.TEXT_DAY))
 
 
-def _unknown(c: Column, kind: IntervalsKind | DatesKind) -> exp.Expr:
+def _unknown(c: Column, units: Units) -> exp.Expr:
     value = column(c.name)
-    unknown = kind.unmapped(value)
-    assert unknown is not None
-    some = sql(":value IS NOT NULL AND (:unknown)", value=value, unknown=unknown)
+    some = sql(":value IS NOT NULL AND (:unknown)", value=value, unknown=units.unmapped(value))
     return sql("COUNT(CASE WHEN :some THEN 1 END)", some=some)

@@ -28,7 +28,7 @@ class Counts:
     distinct: int
     alone: int
     few: int
-    exact: bool
+    exact: bool = True
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,11 @@ def count_values(
     counted = _counted(relation, columns, keys, many, k)
     table = scratch.collected("frequencies", counted, "how often each value occurs", warehouse)
     whole = _summed(table, len(columns), many, parts, scratch)
-    values = select(column("g"), column("v"), n=column("n")).from_(table)
-    values = values.where(sql("v IS NOT NULL"), exp.not_(_is_one_of(many)))
+    values: exp.Query = (
+        select(column("g"), column("v"), n=column("n"))
+        .from_(table)
+        .where(sql("v IS NOT NULL"), exp.not_(_is_one_of(many)))
+    )
     if many & measured:
         sample = _sampled(relation, columns, sorted(many & measured), peeks, rows)
         some = scratch.collected("sample", sample, "numbers of some rows", warehouse)
@@ -71,7 +74,9 @@ def _part_of(value: exp.Expr, parts: int) -> exp.Expr:
     """The value if its hash is one of so many, with all of its rows; else NULL."""
     if parts == 1:
         return value
-    return sql("CASE WHEN :hash % :parts = 0 THEN :value END", hash=row_hash([value]), parts=literal(parts), value=value)
+    return sql(
+        "CASE WHEN :hash % :parts = 0 THEN :value END", hash=row_hash([value]), parts=literal(parts), value=value
+    )
 
 
 def _counted(
@@ -109,17 +114,19 @@ def _summed(table: exp.Table, columns: int, many: frozenset[int], parts: int, sc
     sums = [sql(f"CAST(SUM({name}) AS BIGINT)") for name in ("n", "value_count", "alone", "few")]
     query = exp.select("g", *sums).from_(table).where(sql("v IS NOT NULL")).group_by("g")
     found = {g: figures for g, *figures in scratch.workbench.fetch(query)}
-    times = [parts if i in many else 1 for i in range(columns)]
-    return [Counts(*(times[i] * n for n in found.get(i, (0, 0, 0, 0))), exact=times[i] == 1) for i in range(columns)]
+    return [_counts(found.get(i, [0, 0, 0, 0]), parts if i in many else 1) for i in range(columns)]
+
+
+def _counts(figures: list[int], times: int) -> Counts:
+    filled, distinct, alone, few = (times * figure for figure in figures)
+    return Counts(filled, distinct, alone, few, times == 1)
 
 
 def _is_one_of(columns: frozenset[int]) -> exp.Expr:
     return any_of(exp.EQ(this=column("g"), expression=literal(i)) for i in sorted(columns))
 
 
-def _sampled(
-    relation: Relation, columns: list[Column], wanted: list[int], peeks: list[Peek], rows: int
-) -> exp.Query:
+def _sampled(relation: Relation, columns: list[Column], wanted: list[int], peeks: list[Peek], rows: int) -> exp.Query:
     """Rows are chosen by a hash of the columns that tell most of them apart: the same ones every time."""
     telling = sorted(range(len(columns)), key=lambda i: -peeks[i].distinct)[:4]
     named = exp.select(*(plain(columns[i]).as_(f"c{i}") for i in wanted)).from_(relation.table)

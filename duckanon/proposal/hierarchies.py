@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+from duckanon.engine.types import Family
 from duckanon.proposal.columns import ColumnProfile
-from duckanon.proposal.listed import ListedHierarchy, by_frequency, ready_made
-from duckanon.proposal.numbers import cuts, is_skewed, widths, written
+from duckanon.proposal.listed import TODO, ListedHierarchy, by_frequency, ready_made
+from duckanon.proposal.numbers import cuts, is_skewed, widths
 from duckanon.proposal.patterns import CODE, DIGITS, DOTTED_DATE, ICD, ISO_MOMENT, LEADING_ZERO, POSTAL
 from duckanon.proposal.spread import Form, Spread
-from duckanon.engine.types import Family
+from duckanon.toml.writing import written_value
 
 _FEW = 5  # values that need no hierarchy
 _MOST = 0.9  # of the texts have a form
@@ -20,12 +22,11 @@ _YEAR = 365.25
 
 @dataclass(frozen=True)
 class ProposedHierarchy:
-    """What stands in the policy; nothing of it: the value, then the top. `gaps`: rows whose value it does not know."""
+    """A computed one as the policy has it, such as {"intervals": [5, 10]}, or a file; neither: the value, then the top.
+    `gaps`: how many rows have a value that it does not know."""
 
     why: str
-    kind: str = ""  # the key in the policy: intervals, mask, …
-    value: str = ""  # as TOML writes it
-    plain: Any = None  # as JSON has it
+    spec: dict[str, Any] | None = None
     file: ListedHierarchy | None = None
     gaps: int = 0
     dateformat: str | None = None  # of a CSV file
@@ -33,7 +34,7 @@ class ProposedHierarchy:
     @property
     def toml(self) -> str | None:
         """What a policy says, but for the path of a file."""
-        return f"{{ {self.kind} = {self.value} }}" if self.kind else None
+        return written_value(self.spec) if self.spec else None
 
 
 def propose_hierarchy(profile: ColumnProfile, k: int) -> ProposedHierarchy:
@@ -48,7 +49,7 @@ def propose_hierarchy(profile: ColumnProfile, k: int) -> ProposedHierarchy:
     if profile.distinct <= _FEW:
         return ProposedHierarchy(f"{profile.distinct} values: each by itself, then none")
     if profile.column.type.family is Family.TIME_OF_DAY:
-        return ProposedHierarchy("hours", "mask", "[2]", {"mask": [2]})
+        return ProposedHierarchy("hours", {"mask": [2]})
     return _listed(profile)
 
 
@@ -63,23 +64,25 @@ def _numbers(profile: ColumnProfile, spread: Spread, k: int) -> ProposedHierarch
     if profile.distinct <= 3 and spread.whole:
         return None
     if profile.meanings & {"latitude", "longitude"} and spread.quantiles[0.0] >= -180 and spread.quantiles[1.0] <= 180:
-        return _intervals("coordinates: a kilometre or so, ten, a hundred", "[0.01, 0.1, 1]", [0.01, 0.1, 1], profile)
+        return _computed("coordinates: to a kilometre or so, to ten, to a hundred", "intervals", _DEGREES, profile)
     if "postal" in profile.meanings and spread.whole and spread.quantiles[0.5] >= 1000:
-        return _intervals("postal codes: fewer and fewer digits", "[10, 100, 1000, 10000]", [10, 100, 1000, 10000], profile)
-    if is_skewed(spread) and (cut := cuts(spread, k)):
-        plain = [[_number(c) for c in level] for level in cut]
-        value = f"[{', '.join(map(written, cut))}]"
-        return ProposedHierarchy("a few lie far above most: ranges of about as many rows", "cuts", value, {"cuts": plain}, None, profile.strange)
+        return _computed("postal codes: fewer and fewer digits", "intervals", [10, 100, 1000, 10000], profile)
+    if is_skewed(spread) and (levels := cuts(spread, k)):
+        why = "a few lie far above most: ranges of about as many rows"
+        return _computed(why, "cuts", [list(map(_plain, level)) for level in levels], profile)
     if chosen := widths(spread):
-        return _intervals("ranges that fit how far the numbers spread", written(chosen), [_number(w) for w in chosen], profile)
+        return _computed("ranges that fit how far the numbers spread", "intervals", list(map(_plain, chosen)), profile)
     return None
 
 
-def _intervals(why: str, value: str, plain: list[Any], profile: ColumnProfile) -> ProposedHierarchy:
-    return ProposedHierarchy(why, "intervals", value, {"intervals": plain}, None, profile.strange)
+_DEGREES = [0.01, 0.1, 1, 10]
 
 
-def _number(number: Any) -> int | float:
+def _computed(why: str, kind: str, value: list[Any], profile: ColumnProfile) -> ProposedHierarchy:
+    return ProposedHierarchy(why, {kind: value}, gaps=profile.strange)
+
+
+def _plain(number: Decimal) -> int | float:
     return int(number) if number == int(number) else float(number)
 
 
@@ -101,9 +104,7 @@ def _days(profile: ColumnProfile, spread: Spread) -> ProposedHierarchy | None:
     dateformat = _dateformat(profile, spread) if profile.form is Form.PARTED_DAY else None
     if profile.form is Form.PARTED_DAY and (dateformat is None or profile.strange):
         return ProposedHierarchy("dates of which day and month cannot be told apart: say source.csv.dateformat")
-    listed = ", ".join(f'"{unit}"' for unit in units)
-    why = f"days over {_span(years)}"
-    return ProposedHierarchy(why, "dates", f"[{listed}]", {"dates": units}, None, profile.strange, dateformat)
+    return ProposedHierarchy(f"days over {_span(years)}", {"dates": units}, None, profile.strange, dateformat)
 
 
 def _span(years: float) -> str:
@@ -137,12 +138,14 @@ def _code(profile: ColumnProfile) -> ProposedHierarchy | None:
     if postal or (fixed and (digits or (peek.share(CODE) >= _MOST and profile.form is None))):
         kept = list(range(peek.longest - 1, 0, -1))
         kept = kept if len(kept) <= 4 else [*kept[:3], 1] if postal else kept[:: len(kept) // 3][:4]
-        return _mask(kept, "postal codes: fewer and fewer characters" if postal else "codes of one length: their beginnings")
+        return _mask(
+            kept, "postal codes: fewer and fewer characters" if postal else "codes of one length: their beginnings"
+        )
     return None
 
 
 def _mask(kept: list[int], why: str) -> ProposedHierarchy:
-    return ProposedHierarchy(why, "mask", str(kept), {"mask": kept})
+    return ProposedHierarchy(why, {"mask": kept})
 
 
 def _listed(profile: ColumnProfile) -> ProposedHierarchy:
@@ -150,6 +153,8 @@ def _listed(profile: ColumnProfile) -> ProposedHierarchy:
     if found is None:
         return ProposedHierarchy("no hierarchy fits: each value by itself, then none")
     if found.builtin is not None:
-        return ProposedHierarchy(found.why, "builtin", f'"{found.builtin}"', {"builtin": found.builtin})
-    missing = 0 if found.complete else max(1, profile.counts.filled - sum(n for _, n in profile.shared[: len(found.rows)]))
-    return ProposedHierarchy(found.why, file=found, gaps=missing)
+        return ProposedHierarchy(found.why, {"builtin": found.builtin}, found)
+    listed = {row[0] for row in found.rows if TODO not in row}
+    return ProposedHierarchy(
+        found.why, file=found, gaps=profile.counts.filled - sum(n for value, n in profile.shared if value in listed)
+    )

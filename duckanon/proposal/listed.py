@@ -23,10 +23,9 @@ _OFTEN = (0.01, 0.05)  # shares of the rows from which on a value stands for its
 
 @dataclass(frozen=True)
 class ListedHierarchy:
-    """The rows of a file; `complete`: it knows every value of the column."""
+    """The rows of a file."""
 
     rows: tuple[tuple[str, ...], ...]
-    complete: bool
     why: str
     builtin: str | None = None  # the ready-made one that needs no file
 
@@ -52,7 +51,8 @@ def ready_made(profile: ColumnProfile) -> ListedHierarchy | None:
     rows = _read(name)
     exact, known = {row[0] for row in rows}, _known(name)
     if all(value in exact for value in shared) and not profile.rare:
-        return ListedHierarchy(tuple(rows), True, f"all values are those of the ready-made {name}", name)
+        rows = [row for row in rows if row[0] in shared]
+        return ListedHierarchy(tuple(rows), f"all values are those of the ready-made {name}", name)
     width = len(rows[0])
     listed = {value: (value, *known.get(_plain(value), (TODO,) * (width - 2) + (TOP,))) for value in shared}
     if profile.rare:  # which of them there are, a list of only those would tell
@@ -60,7 +60,7 @@ def ready_made(profile: ColumnProfile) -> ListedHierarchy | None:
     strange = sum(TODO in row for row in listed.values())
     why = f"most values are those of the ready-made {name}"
     why += f"; {strange} left to fill in" if strange else ""
-    return ListedHierarchy(tuple(listed.values()), not profile.rare and not strange, why)
+    return ListedHierarchy(tuple(listed.values()), why)
 
 
 def by_frequency(profile: ColumnProfile) -> ListedHierarchy | None:
@@ -77,8 +77,13 @@ def by_frequency(profile: ColumnProfile) -> ListedHierarchy | None:
     if not levels:
         return None
     rows = tuple((value, *(level[value] for level in levels), TOP) for value, _ in shared)
-    complete = not profile.rare and len(shared) == len(profile.shared)
-    return ListedHierarchy(rows, complete, "frequent values by themselves, the others together")
+    return ListedHierarchy(rows, "frequent values by themselves, the others together")
+
+
+def to_fill_in(profile: ColumnProfile) -> ListedHierarchy | None:
+    """The values that at least k rows share, with parents that only a person knows."""
+    rows = tuple((value, TODO, TOP) for value, _ in profile.shared[:_LONGEST])
+    return ListedHierarchy(rows, "values without parents") if rows else None
 
 
 def _may_be(name: str, profile: ColumnProfile) -> bool:
@@ -116,5 +121,3 @@ def _plain(value: str) -> str:
     apart = unicodedata.normalize("NFKD", text).casefold()
     letters = "".join(sign for sign in apart if sign.isalnum())
     return apart if letters.isdecimal() or not letters else letters
-
-

@@ -4,7 +4,7 @@ such."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import pairwise
 
@@ -82,7 +82,11 @@ def _rounded_down(number: float) -> Decimal:
 
 def _rounded_up(number: float) -> Decimal:
     low = _rounded_down(number)
-    return low if float(low) >= number * (1 - 1e-9) else low * {1: 2, 2: Decimal("2.5"), 5: 2}[_digit(low)]
+    return (
+        low
+        if float(low) >= number * (1 - 1e-9)
+        else low * {1: Decimal(2), 2: Decimal("2.5"), 5: Decimal(2)}[_digit(low)]
+    )
 
 
 def _wider(width: Decimal) -> Decimal:
@@ -92,8 +96,3 @@ def _wider(width: Decimal) -> Decimal:
 
 def _digit(number: Decimal) -> int:
     return int(number.normalize().as_tuple().digits[0])
-
-
-def written(numbers: Sequence[Decimal]) -> str:
-    """A list as TOML has it."""
-    return f"[{', '.join(f'{number.normalize():f}' for number in numbers)}]"

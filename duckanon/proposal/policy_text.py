@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from duckanon.policy import Source
 from duckanon.policy.database import ServerAddress
 from duckanon.proposal.combinations import Combination
 from duckanon.proposal.proposed import ProposedColumn
 from duckanon.proposal.roles import DROP, IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE
 from duckanon.proposal.sources import csv_keys, place_of, relative
-from duckanon.policy import Source
+from duckanon.toml.writing import dotted, written_value
 from duckanon.version import VERSION
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _BUDGET = "0.02"
-_NODES = 5_000  # a search of more takes its time
+_NODES = 2_000  # a search of more takes its time
 
 
 def policy_text(
@@ -34,7 +32,7 @@ def policy_text(
     """`file`: what the policy is called, in what it says of itself."""
     parts = [
         _opening(rows, columns, file),
-        [f"name = {toml_text(name)}"],
+        [f"name = {written_value(name)}"],
         list(_source(source, folder)),
         list(_privacy(k, columns, unmapped)),
         *(_quasi_identifier(c) for c in columns if c.role == QUASI_IDENTIFIER),
@@ -47,39 +45,36 @@ def policy_text(
     return "\n".join("\n".join([*part, ""]) for part in parts if part)
 
 
-def toml_text(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def toml_key(name: str) -> str:
-    return name if _BARE.fullmatch(name) else toml_text(name)
-
-
 def _opening(rows: int, columns: Sequence[ProposedColumn], file: str) -> list[str]:
     return [
-        f"# Proposed by duckanon {VERSION} from {rows:,} rows of {len(columns)} columns. Read it, decide what says TODO, then:",
+        f"# Proposed by duckanon {VERSION} from {rows:,} rows of {len(columns)} columns. Read it, and decide each TODO:",
         f"#   duckanon run {file}        releases, and verifies the release",
         f"#   duckanon hierarchy {file}  shows what each level does to the data",
-        "# Every column has one role: quasi_identifiers, what others may know of a person; sensitive, what nobody should learn;",
-        "# columns.identifiers, what names people; columns.drop, what is just left out; columns.keep, what identifies nobody.",
+        "# Every column has one role: quasi_identifiers, what others may know of a person; sensitive, what nobody",
+        "# should learn; columns.identifiers, what names people; columns.drop, what is left out; columns.keep, what",
+        "# identifies nobody.",
     ]
 
 
 def _source(source: Source, folder: Path) -> Iterator[str]:
     yield "[source]"
     if source.table is not None:
-        yield f"table = {toml_text(source.table)}"
+        yield f"table = {written_value(source.table)}"
     if source.query is not None:
-        yield f"query = {toml_text(source.query)}"
+        yield f"query = {written_value(source.query)}"
     if source.file is not None:
-        yield f"file = {toml_text(relative(source.file, folder))}"
+        yield f"file = {written_value(relative(source.file, folder))}"
     if isinstance(source.database, ServerAddress):
         known = source.database
-        yield "# the address has a secret in it: give it with --db" if known.has_secret else f"database = {toml_text(known.url)}"
+        yield (
+            "# the address has a secret in it: give it with --db"
+            if known.has_secret
+            else f"database = {written_value(known.url)}"
+        )
     elif source.database is not None:
-        yield f"database = {toml_text(relative(str(source.database), folder))}"
+        yield f"database = {written_value(relative(str(source.database), folder))}"
     if keys := csv_keys(source.csv):
-        yield from ("", "[source.csv]", *(f"{key} = {json.dumps(value)}" for key, value in keys.items()))
+        yield from ("", "[source.csv]", *(f"{key} = {written_value(value)}" for key, value in keys.items()))
 
 
 def _privacy(k: int, columns: Sequence[ProposedColumn], unmapped: str | None) -> Iterator[str]:
@@ -90,12 +85,12 @@ def _privacy(k: int, columns: Sequence[ProposedColumn], unmapped: str | None) ->
         yield f'unmapped = "{unmapped}"  # a value that a hierarchy does not know {fate}'
     for c in columns:
         if c.repeats:
-            yield f"# entity = {toml_text(c.name)}  # if it names the person, who may have several rows: counts people"
+            yield f"# entity = {written_value(c.name)}  # if it names people who may have several rows: counts people"
             return
 
 
 def _quasi_identifier(c: ProposedColumn) -> list[str]:
-    lines = [f"[quasi_identifiers.{toml_key(c.name)}]  # {c.figures}"]
+    lines = [f"[quasi_identifiers.{dotted((c.name,))}]  # {c.figures}"]
     assert c.hierarchy is not None
     if (value := c.hierarchy_value) is not None:
         return [*lines, f"hierarchy = {value}  # {c.hierarchy.why}"]
@@ -106,21 +101,20 @@ def _sensitive(columns: Sequence[ProposedColumn]) -> Iterator[list[str]]:
     found = [c for c in columns if c.role == SENSITIVE]
     for c in found:
         meaning = "so many different values in every class of k"
-        l = c.diversity
-        head = f"[sensitive.{toml_key(c.name)}]  # {c.figures}"
+        head = f"[sensitive.{dotted((c.name,))}]  # {c.figures}"
         if not c.todo:
-            yield [head, f"l = {l}  # {meaning}"]
+            yield [head, f"l = {c.diversity}  # {meaning}"]
             continue
         yield [
-            f"# {c.why}. If so, {meaning}: {l}, say. If not, give the column another role.",
+            f"# {c.why}. If so, {meaning}: {c.diversity}, say. If not, give the column another role.",
             head,
-            f'l = "TODO: how many different values every class must have, such as {l}"',
+            f'l = "TODO: how many different values every class must have, such as {c.diversity}"',
         ]
     if not found:
         yield [
             "[sensitive]",
-            'decide = "TODO: what should nobody learn of a person? Make each such column a [sensitive.COLUMN] with l = 3, '
-            'then delete this line"',
+            'decide = "TODO: what should nobody learn of a person? Make each such column a [sensitive.COLUMN] with '
+            'l = 3, then delete this line"',
         ]
 
 
@@ -134,7 +128,7 @@ def _others(columns: Sequence[ProposedColumn]) -> Iterator[str]:
         if not named:
             continue
         yield f"{key} = [  # {what}"
-        yield from (f"  {toml_text(c.name)},  # {c.why}" for c in named)
+        yield from (f"  {written_value(c.name)},  # {c.why}" for c in named)
         yield "]"
     yield "# keep = []  # released as they are: only what identifies nobody"
 
@@ -149,7 +143,11 @@ def _search(file: str) -> Iterator[str]:
 
 def _release(source: Source, name: str) -> Iterator[str]:
     place = place_of(source, name)
-    yield from ("[release]", f'kind = "{place.kind}"  # table | view | parquet | csv', f"to = {toml_text(place.to)}")
+    yield from (
+        "[release]",
+        f'kind = "{place.kind}"  # table | view | parquet | csv',
+        f"to = {written_value(place.to)}",
+    )
 
 
 def _told(riskiest: Sequence[Combination], rows: int) -> Iterator[str]:
@@ -157,4 +155,5 @@ def _told(riskiest: Sequence[Combination], rows: int) -> Iterator[str]:
         yield "# Riskiest together, as the table is: rows alone with what they have in"
     for found in riskiest:
         about = "" if found.exact else "about "
-        yield f"#   {', '.join(map(toml_key, found.columns))}: {about}{found.alone:,} ({found.alone / rows:.1%})"
+        named = ", ".join(dotted((name,)) for name in found.columns)
+        yield f"#   {named}: {about}{found.alone:,} ({found.alone / rows:.1%})"

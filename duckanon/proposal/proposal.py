@@ -1,4 +1,4 @@
-"""A first policy, proposed: looks at a table with a few aggregate queries, and writes what a person can read and change."""
+"""A first policy: looks at a table with a few aggregate queries, and writes what a person can read and change."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from duckanon.proposal.columns import ColumnProfile, profile_columns
 from duckanon.proposal.combinations import Combination, riskiest
 from duckanon.proposal.files import must_be_new, write_new
 from duckanon.proposal.hierarchies import ProposedHierarchy, propose_hierarchy
+from duckanon.proposal.null_marks import with_null_marks
 from duckanon.proposal.policy_text import policy_text
 from duckanon.proposal.proposed import ProposedColumn
 from duckanon.proposal.roles import DROP, IDENTIFIER, QUASI_IDENTIFIER, SENSITIVE, Role, role_of
-from duckanon.query.names import folded
 from duckanon.proposal.sources import draft, name_of, named
+from duckanon.query.names import folded
 
 _GIVEN = "given"
 
@@ -88,17 +89,18 @@ def propose(
         rows, profiles = profile_columns(relation, compared, k, warehouse, scratch)
         if not rows:
             raise SourceError([Fault("SOURCE", "has no rows", "there is nothing to learn a policy from")])
+        marked, profiles = with_null_marks(source.csv, profiles)
+        source = replace(source, csv=marked)
         known = {profile.name: profile for profile in profiles}
-        proposed = [_proposed(c, known.get(c.name), roles.get(c.name), k, name) for c in columns]
+        decided = bool(given.sensitive)
+        proposed = [_proposed(c, known.get(c.name), roles.get(c.name), k, name, decided) for c in columns]
         source, proposed = _one_dateformat(source, _files_apart(proposed))
         _must_have_something(proposed)
         quasi = [known[c.name] for c in proposed if c.role == QUASI_IDENTIFIER]
         found = riskiest(relation, quasi, rows, warehouse)
     finally:
         scratch.clear()
-    text = policy_text(
-        name, source, rows, k, proposed, found, _unmapped(proposed, rows), path.parent, path.name
-    )
+    text = policy_text(name, source, rows, k, proposed, found, _unmapped(proposed, rows), path.parent, path.name)
     files = {c.file: c.hierarchy.file.text for c in proposed if c.file and c.hierarchy and c.hierarchy.file}
     spelled = source.table or source.query or source.file or ""
     return Proposal(spelled, rows, tuple(proposed), tuple(found), path, text, files)
@@ -138,7 +140,9 @@ def _given_roles(given: Given, columns: list[Column]) -> dict[str, Role]:
     return roles
 
 
-def _proposed(c: Column, profile: ColumnProfile | None, given: Role | None, k: int, name: str) -> ProposedColumn:
+def _proposed(
+    c: Column, profile: ColumnProfile | None, given: Role | None, k: int, name: str, decided: bool
+) -> ProposedColumn:
     if profile is None:
         role = Role(IDENTIFIER, _GIVEN) if given and given.name == IDENTIFIER else None
         if given and role is None:
@@ -147,8 +151,10 @@ def _proposed(c: Column, profile: ColumnProfile | None, given: Role | None, k: i
         role = role or Role(DROP, f"of type {c.type}: cast it in a query to release it")
         return ProposedColumn(c.name, str(c.type), role.name, role.why)
     role = given or role_of(profile)
+    if role.todo and decided:
+        role = Role(QUASI_IDENTIFIER, f"{role.why}, but not given as such")
     hierarchy = propose_hierarchy(profile, k) if role.name == QUASI_IDENTIFIER else None
-    file = f"{name}_{named(c.name)}.csv" if hierarchy and hierarchy.file else None
+    file = f"{name}_{named(c.name)}.csv" if hierarchy and hierarchy.file and not hierarchy.spec else None
     return ProposedColumn(
         c.name,
         str(c.type),
@@ -161,7 +167,9 @@ def _proposed(c: Column, profile: ColumnProfile | None, given: Role | None, k: i
         hierarchy,
         file,
         3 if profile.distinct > 4 else 2,
-        role.name == IDENTIFIER and 1 < profile.distinct < 0.9 * profile.counts.filled and bool(profile.meanings & {"id", "number"}),
+        role.name == IDENTIFIER
+        and 1 < profile.distinct < 0.9 * profile.counts.filled
+        and bool(profile.meanings & {"id", "number"}),
     )
 
 
@@ -183,10 +191,11 @@ def _one_dateformat(source: Source, columns: list[ProposedColumn]) -> tuple[Sour
         return source, columns
     first = formats[0]
     other = ProposedHierarchy(f"dates, but not as source.csv.dateformat says: {first}")
-    iso = any(c.hierarchy and c.hierarchy.kind == "dates" and not c.hierarchy.dateformat for c in columns)
+    iso = any(c.hierarchy and "dates" in (c.hierarchy.spec or {}) and not c.hierarchy.dateformat for c in columns)
     kept = None if iso else first
     shown = [
-        replace(c, hierarchy=other) if c.hierarchy and c.hierarchy.dateformat not in (None, kept) else c for c in columns
+        replace(c, hierarchy=other) if c.hierarchy and c.hierarchy.dateformat not in (None, kept) else c
+        for c in columns
     ]
     return replace(source, csv=replace(source.csv, dateformat=kept)), shown
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duckanon.proposal.hierarchies import ProposedHierarchy
+from duckanon.toml.writing import written_value
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,11 @@ class ProposedColumn:
     def hierarchy_value(self) -> str | None:
         """As the policy says it."""
         if self.file is not None:
-            return f'"{self.file}"'
+            return written_value(self.file)
         return self.hierarchy.toml if self.hierarchy else None
 
     def as_json(self) -> dict[str, Any]:
-        hierarchy = self.file if self.file is not None else self.hierarchy.plain if self.hierarchy else None
+        hierarchy = self.file if self.file is not None else self.hierarchy.spec if self.hierarchy else None
         told = {
             "name": self.name,
             "type": self.type,

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
 from enum import Enum, auto
 
 from sqlglot import exp
 
 from duckanon.engine import Column, Workbench
-from duckanon.hierarchy.computed import DatesKind, IntervalsKind, iso_day
+from duckanon.hierarchy.computed import iso_day
+from duckanon.hierarchy.computed.units import number_of
 from duckanon.proposal.patterns import DOTTED_DATE, ISO_DATE, NUMBER, SLASHED_DATE
 from duckanon.proposal.peek import Peek
 from duckanon.query.expressions import column, literal, sql
@@ -128,25 +128,13 @@ def _measured(form: Form) -> exp.Expr:
     if form is Form.NUMBER:
         return cast_or_null(text, "DOUBLE")
     if form is Form.TEXT_NUMBER:
-        return exp.cast(text_numbers().number(text), "DOUBLE")
+        return exp.cast(number_of(text), "DOUBLE")
     if form is Form.PARTED_DAY:
         # Near enough, whichever of the two is the month.
-        return sql(
-            "CAST((:year - 1970) * 365.25 + (:month - 1) * 30.4 AS DOUBLE)", year=_part(3), month=_part(2)
-        )
+        return sql("CAST((:year - 1970) * 365.25 + (:month - 1) * 30.4 AS DOUBLE)", year=_part(3), month=_part(2))
     day = iso_day(text) if form is Form.TEXT_DAY else cast_or_null(sql("LEFT(:text, 10)", text=text), "DATE")
     return exp.cast(days_since_1970(day), "DOUBLE")
 
 
 def _part(group: int) -> exp.Expr:
     return cast_or_null(extracted(column("v"), _PARTS, group), "INTEGER")
-
-
-def text_numbers() -> IntervalsKind:
-    """Which texts of a CSV file a range can be computed of."""
-    return IntervalsKind((), Decimal(0), "float", from_text=True)
-
-
-def text_days() -> DatesKind:
-    return DatesKind((), from_text=True)
-
