@@ -20,6 +20,8 @@ _MOST = 0.6  # of the rows must have a value that a ready-made hierarchy knows
 _LONGEST = 1_000  # values that a skeleton lists
 _OFTEN = (0.01, 0.05)  # shares of the rows from which on a value stands for itself, level by level
 
+_TOGETHER = 0.35  # of the rows at most have a value that stands with others
+
 
 @dataclass(frozen=True)
 class ListedHierarchy:
@@ -72,6 +74,9 @@ def by_frequency(profile: ColumnProfile) -> ListedHierarchy | None:
     levels: list[dict[str, str]] = []
     for share in _OFTEN:
         frequent = {value for value, n in shared if n >= share * profile.rows}
+        together = sum(n for value, n in shared if value not in frequent)
+        if together > _TOGETHER * profile.rows:
+            break
         if 1 < len(frequent) < len(shared) - 1 and (not levels or set(levels[-1].values()) != frequent | {other}):
             levels.append({value: value if value in frequent else other for value, _ in shared})
     if not levels:

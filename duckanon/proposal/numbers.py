@@ -15,6 +15,7 @@ _SKEWED = 4.0  # times as far above the median as below it
 _STEPS = (5, 2, 1)
 _EIGHTHS = (0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875)
 _HALF = 0.5
+_FINEST, _WIDEST = Decimal("1e-9"), Decimal("1e15")  # what a policy may say
 
 
 def widths(spread: Spread) -> list[Decimal]:
@@ -28,7 +29,7 @@ def widths(spread: Spread) -> list[Decimal]:
     chosen = [max(finest, Decimal(2)) if spread.whole else finest]
     while (wider := _wider(chosen[-1])) <= Decimal(typical) / 2:
         chosen.append(wider)
-    return chosen
+    return [width for width in chosen if _FINEST <= width < _WIDEST]
 
 
 def is_skewed(spread: Spread) -> bool:

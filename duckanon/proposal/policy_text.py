@@ -15,7 +15,8 @@ from duckanon.toml.writing import dotted, written_value
 from duckanon.version import VERSION
 
 _BUDGET = "0.02"
-_NODES = 2_000  # a search of more takes its time
+_MANY = 12  # quasi-identifiers
+_LOOKS = 20_000  # columns times nodes that a search may look at before it takes too long for a first time
 
 
 def policy_text(
@@ -38,7 +39,7 @@ def policy_text(
         *(_quasi_identifier(c) for c in columns if c.role == QUASI_IDENTIFIER),
         *_sensitive(columns),
         list(_others(columns)),
-        list(_search(file)),
+        list(_search(columns, file)),
         list(_release(source, name)),
         list(_told(riskiest, rows)),
     ]
@@ -133,10 +134,13 @@ def _others(columns: Sequence[ProposedColumn]) -> Iterator[str]:
     yield "# keep = []  # released as they are: only what identifies nobody"
 
 
-def _search(file: str) -> Iterator[str]:
+def _search(columns: Sequence[ProposedColumn], file: str) -> Iterator[str]:
+    many = sum(c.role == QUASI_IDENTIFIER for c in columns)
+    if many > _MANY:
+        yield f"# Of {many} quasi-identifiers together hardly anything can be kept: list under columns.drop what nobody needs."
     yield "[search]"
     yield 'method = "optimal"  # one level for each column, with the least loss'
-    yield f"nodes = {_NODES}  # of the lattice, at most"
+    yield f"nodes = {min(2_000, _LOOKS // many)}  # of the lattice, at most"
     yield '# "climb" releases every class at its own levels, and mostly loses far less; all methods side by side:'
     yield f"#   duckanon compare {file}"
 

@@ -15,6 +15,7 @@ _MOST = 0.8  # of the values have a form
 _NEARLY_ALL = 0.9  # of the rows are alone with their value
 _DENSE = 1.5  # numbers up to so far apart, on average, were counted on
 _LONG = 60  # characters of a text that somebody has written
+_LONG_NUMBER = 1e9
 _SEVERAL = 20  # values of a column that could name people
 
 
@@ -43,6 +44,8 @@ def _reasons(profile: ColumnProfile) -> Iterator[Role]:
         yield Role(DROP, "free text, in which anything may stand")
     if _is_own_text(profile):
         yield Role(IDENTIFIER, "nearly every row has a text of its own")
+    if _is_long(profile):
+        yield Role(IDENTIFIER, "long numbers, and nearly every row has its own")
     if _is_counted_on(profile):
         yield Role(IDENTIFIER, "numbers that count the rows")
     if profile.rows > 1 and profile.alone_share >= _NEARLY_ALL:
@@ -96,6 +99,14 @@ def _is_free_text(profile: ColumnProfile) -> bool:
     many = profile.distinct_share >= 0.3
     spoken = profile.peek.longest >= _LONG and profile.peek.spaced >= 0.5
     return profile.is_text and profile.form is None and many and (spoken or ("notes" in profile.meanings and many))
+
+
+def _is_long(profile: ColumnProfile) -> bool:
+    """Whole numbers of ten digits or more: of accounts, devices, telephones."""
+    spread = profile.spread
+    whole = spread is not None and spread.whole and spread.quantiles[0.5] >= _LONG_NUMBER
+    numbers = profile.form in (Form.NUMBER, Form.TEXT_NUMBER)
+    return numbers and whole and profile.rows > _SEVERAL and profile.alone_share >= _NEARLY_ALL
 
 
 def _is_counted_on(profile: ColumnProfile) -> bool:

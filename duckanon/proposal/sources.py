@@ -68,7 +68,7 @@ def place_of(source: Source, name: str) -> Place:
     """Beside the source: a table of its database, or a file of its kind."""
     if source.table is not None:
         parts = split_name(source.table) or [source.table]
-        return Place("table", quoted_if_odd(*parts[:-1], f"{parts[-1]}_anonymous"))
+        return Place("table", quoted_if_odd(*parts[:-1], f"{name}_anonymous"))
     if source.database is not None:
         return Place("table", f"{name}_anonymous")
     parquet = source.file is None or ".parquet" in source.file.lower()
