@@ -41,7 +41,7 @@ class ColumnProfile:
 
     @property
     def distinct(self) -> int:
-        return self.counts.distinct
+        return min(self.rows, self.counts.distinct)
 
     @property
     def alone_share(self) -> float:

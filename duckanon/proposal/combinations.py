@@ -44,7 +44,7 @@ def riskiest(relation: Relation, profiles: list[ColumnProfile], rows: int, wareh
     sizes = range(1, min(_TOGETHER, len(chosen)) + 1)
     sets = [s for size in sizes for s in combinations(range(len(chosen)), size) if parts == 1 or 0 in s]
     found = warehouse.fetch(_counted(named, sets, len(chosen)), "rows alone, by combinations of columns")
-    alone = dict.fromkeys(sets, 0) | {sets[which]: int(count) * parts for which, count in found}
+    alone = dict.fromkeys(sets, 0) | {sets[which]: min(rows, int(count) * parts) for which, count in found}
     return [
         Combination(tuple(chosen[i].name for i in sorted(s, key=lambda i: chosen[i].index)), alone[s], parts == 1)
         for s in _telling(alone)

@@ -48,7 +48,7 @@ def policy_text(
 
 def _opening(rows: int, columns: Sequence[ProposedColumn], file: str) -> list[str]:
     return [
-        f"# Proposed by duckanon {VERSION} from {rows:,} rows of {len(columns)} columns. Read it, and decide each TODO:",
+        f"# Proposed by duckanon {VERSION} from {rows:,} rows of {len(columns)} columns. Read it, decide each TODO:",
         f"#   duckanon run {file}        releases, and verifies the release",
         f"#   duckanon hierarchy {file}  shows what each level does to the data",
         "# Every column has one role: quasi_identifiers, what others may know of a person; sensitive, what nobody",
@@ -137,7 +137,7 @@ def _others(columns: Sequence[ProposedColumn]) -> Iterator[str]:
 def _search(columns: Sequence[ProposedColumn], file: str) -> Iterator[str]:
     many = sum(c.role == QUASI_IDENTIFIER for c in columns)
     if many > _MANY:
-        yield f"# Of {many} quasi-identifiers together hardly anything can be kept: list under columns.drop what nobody needs."
+        yield f"# {many} quasi-identifiers together leave hardly anything: list under columns.drop what nobody needs."
     yield "[search]"
     yield 'method = "optimal"  # one level for each column, with the least loss'
     yield f"nodes = {min(2_000, _LOOKS // many)}  # of the lattice, at most"

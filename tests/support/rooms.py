@@ -18,5 +18,5 @@ ROOMS = (
         "search",
         "local",
     ),
-    *("recoding", "release", "result", "audit", "ledger", "watch", "outcome", "run", "analysts", "cli", "__main__"),
+    *("recoding", "release", "result", "audit", "ledger", "watch", "outcome", "run", "analysts", "proposal", "cli", "__main__"),
 )
