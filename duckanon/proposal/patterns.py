@@ -60,13 +60,13 @@ IDENTIFYING = (
     Pattern("iban", "IBANs", _any("[A-Z]{2}[0-9]{2} ?[A-Z0-9]{4} ?[0-9][A-Z0-9 ]{6,30}"), True),
     Pattern("card", "card numbers", _any("[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{3,4}"), True),
     Pattern("national", "national numbers", _any(*_NATIONAL), True),
+    Pattern("mac", "network addresses", _any(f"({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}"), True),
     Pattern(
         "ip",
         "network addresses",
         _any("([0-9]{1,3}[.]){3}[0-9]{1,3}", f"({_HEX}{{0,4}}:){{4,7}}{_HEX}{{0,4}}"),
         True,
     ),
-    Pattern("mac", "network addresses", _any(f"({_HEX}{{2}}[:-]){{5}}{_HEX}{{2}}"), True),
     Pattern(
         "phone",
         "telephone numbers",
