@@ -52,6 +52,7 @@ __all__ = [
     "UsageError",
     "__version__",
     "check",
+    "compare",
     "connect",
     "history",
     "metrics",
@@ -120,6 +121,27 @@ def check(
         if levels is not None:
             return check_node(_policy(policy), warehouse, levels)
         return check(_policy(policy), warehouse, release=release)
+
+
+def compare(
+    policy: Policy | str | Path,
+    db: Any,
+    *,
+    k: Sequence[int] = (),
+    suppression: Sequence[float | int] = (),
+    method: Sequence[str] = (),
+) -> pandas.DataFrame:
+    """Other k, budgets and methods side by side, from one census: a row per combination; writes nothing.
+
+    None of k or suppression: the policy's own; none of method: every one that it can use.
+    """
+    from duckanon.comparison import Comparing, Grid
+    from duckanon.comparison.told import as_frame
+    from duckanon.engine.opening import warehouse_of
+
+    comparing = Comparing(_policy(policy), Grid(list(k), list(suppression), list(method)))
+    with warehouse_of(db) as warehouse:
+        return as_frame(comparing.run(warehouse))
 
 
 def metrics(

@@ -39,7 +39,7 @@ class Result:
     effort: dict[str, Any] | None = None  # of a search of the whole lattice: nodes there were, measured, pruned
     proven: bool = True  # of an infeasible policy: that there is no release, and not only none was found
     people: dict[str, int | None] | None = None  # where people are counted
-    budget: int | None = None  # of a run: how many rows may be suppressed
+    budget: int | None = None  # of a run, or of a node: how many rows may be suppressed
     since: str | None = None  # of an unchanged release: when it was made
     run: dict[str, str] = field(default_factory=dict)  # of a run: policy_hash, version, started
 

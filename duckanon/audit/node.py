@@ -38,7 +38,7 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         problem = Problem.of(policy, census)
         recoding = at_node(Measurer(problem), node)
         audited = _audited(recoding, census, source, scratch)
-        utility, described = recoding.utility(), recoding.described()
+        utility, described = recoding.utility() | recoding.fidelity(), recoding.described()
     finally:
         scratch.clear()
     suppressed = census.rows - audited.rows
@@ -53,6 +53,7 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         heights={h.column.name: h.height for h in census.hierarchies},
         rows={"source": census.rows, "released": audited.rows, "suppressed": suppressed},
         people=people_told(census.people, audited.people),
+        budget=problem.allowed,
         classes=audited.classes,
         constraints=audited.findings if within else tuple(_unsuppressed(audited, recoding.measured)),
         privacy=audited.told,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -16,6 +18,7 @@ from duckanon.policy.database import Database
 from duckanon.policy.overrides import SHORT, given
 
 if TYPE_CHECKING:
+    from duckanon.comparison import Choice, Comparison
     from duckanon.engine import Warehouse
     from duckanon.result import Result
 
@@ -96,6 +99,49 @@ def check(options: argparse.Namespace) -> int:
     return _told(result, options)
 
 
+def compare(options: argparse.Namespace) -> int:
+    from duckanon.cli.interrupts import INTERRUPTED
+    from duckanon.cli.log import Terminal
+    from duckanon.comparison import Comparing, Grid
+    from duckanon.policy.load import load_policy
+    from duckanon.policy.overrides import values
+
+    options.overrides = given({}, options.set)
+    grid = Grid(**{word.strip("-"): values(word, text) for word, text in _short(options).items()})
+    policy = load_policy(Path(options.policy), options.overrides)
+    interrupted = False
+    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+        comparing = Comparing(policy, grid, watch)
+        try:
+            comparing.run(warehouse)
+        except KeyboardInterrupt:
+            if not comparing.choices:
+                raise
+            interrupted = True
+    comparison = comparing.so_far()
+    say(_compared(comparison, options))
+    if interrupted:
+        return INTERRUPTED
+    return GOOD if any(choice.status == "holds" for choice in comparison.choices) else FAILS
+
+
+def _compared(comparison: Comparison, options: argparse.Namespace) -> str:
+    from duckanon.comparison import told
+
+    start = ["duckanon", "run", options.policy, *(("--db", str(options.db)) if options.db else ())]
+
+    def command(choice: Choice) -> str:
+        """What is set stays so, but for what the choice changes."""
+        changed = [SHORT[word] for word in choice.wanted.changes]
+        pairs = zip(options.set, options.overrides, strict=True)
+        kept = [("--set", text) for text, override in pairs if override.key not in changed]
+        return shlex.join(chain(start, *kept, *choice.wanted.changes.items()))
+
+    if options.json:
+        return json.dumps(told.as_json(comparison, command), ensure_ascii=False, default=str)
+    return told.as_csv(comparison, command) if options.csv else told.as_text(comparison, command)
+
+
 def history(options: argparse.Namespace) -> int:
     from duckanon.engine.opening import open_warehouse
     from duckanon.ledger.history import as_text, history
@@ -166,7 +212,7 @@ def _must_have_a_meaning(options: argparse.Namespace) -> None:
     """An option that would be ignored is a question misunderstood."""
     if options.metrics is not None:
         given = {"--levels": options.levels, "--db": options.db, "--set": options.set}
-        given, beside = given | {word: getattr(options, word.strip("-")) for word in SHORT}, "--metrics"
+        given, beside = given | _short(options), "--metrics"
         remedy = "it prints SELECTs for a table of any warehouse, as it is"
     else:
         given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
@@ -230,7 +276,7 @@ def _told(result: Result, options: argparse.Namespace) -> int:
         for reason in result.reasons if not logged else ():
             say("duckanon: " + reason, sys.stderr)
     else:
-        say(summary(result), sys.stdout if result.good or logged else sys.stderr)
+        say(summary(result, options.policy), sys.stdout if result.good or logged else sys.stderr)
     return GOOD if result.good else FAILS
 
 
@@ -238,8 +284,12 @@ def _policy(options: argparse.Namespace) -> Policy:
     """The policy as it is run: what its file says, but for what the command does."""
     from duckanon.policy.load import load_policy
 
-    options.overrides = given({word: getattr(options, word.strip("-")) for word in SHORT}, options.set)
+    options.overrides = given(_short(options), options.set)
     return load_policy(Path(options.policy), options.overrides)
+
+
+def _short(options: argparse.Namespace) -> dict[str, str | None]:
+    return {word: getattr(options, word.strip("-")) for word in SHORT}
 
 
 def _database(policy: Policy, override: Database | None) -> Database | None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from duckanon.models import Finding
 from duckanon.query.expressions import TOLERANCE
 from duckanon.result import Result
 
+# Of all there was: what loses more may have lost it to its method.
+_MUCH = 0.3
 
-def summary(result: Result) -> str:
-    """A run or check in a screenful."""
+
+def summary(result: Result, policy: str | None = None) -> str:
+    """A run or check in a screenful; `policy`: the file, where a word on it may help."""
     if result.status == "unchanged":
         return _headline(result)
     lines = [_headline(result)]
@@ -30,6 +34,8 @@ def summary(result: Result) -> str:
         lines += ["", _effort(result.effort)]
     if result.utility and (result.levels or result.classes_by_levels):
         lines += ["", *_utility(result.utility)]
+        if policy and result.path and result.levels and result.utility["ncp"] > _MUCH:
+            lines.append(f"  try       `{shlex.join(['duckanon', 'compare', policy])}`: other methods may lose less")
     lines += ["warning: " + warning for warning in result.warnings]
     return "\n".join(lines)
 

@@ -121,6 +121,15 @@ def parser() -> argparse.ArgumentParser:
         "--levels", metavar="COLUMN=LEVEL,…", help="measure the source at this node of the lattice, as if released"
     )
     check.add_argument("--json", action="store_true", help="print one JSON document")
+    compare = _add(
+        verbs, "compare", commands.compare, "show other k, budgets and methods side by side",
+        "duckanon compare patients.toml --k 3,5,10 --suppression 0,0.02",
+    )  # fmt: skip
+    _policy_arguments(compare)
+    _override_arguments(compare, ",…")
+    shape = compare.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print one JSON document")
+    shape.add_argument("--csv", action="store_true", help="print a line of CSV per choice")
     history = _add(
         verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
     )

@@ -18,18 +18,19 @@ from duckanon.hierarchy.computed import (
     IntervalsKind,
     Kind,
     MaskKind,
+    PrefixesKind,
     Units,
     iso_day,
     number_of,
 )
-from duckanon.policy import Cuts, Dates, Flat, Intervals, Mask
+from duckanon.policy import Cuts, Dates, Flat, Intervals, Mask, Prefixes
 from duckanon.query.expressions import sql, text_of
 
 _EPOCH = date(1970, 1, 1)
 
 
 def kind_of(
-    spec: Intervals | Cuts | Mask | Dates | Flat,
+    spec: Intervals | Cuts | Mask | Prefixes | Dates | Flat,
     source_column: Column,
     domain: exp.Table,
     where: str,
@@ -41,6 +42,8 @@ def kind_of(
     if isinstance(spec, Mask):
         ((longest,),) = workbench.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
         return MaskKind(spec.kept, longest or 0, source_column.type.released)
+    if isinstance(spec, Prefixes):
+        return PrefixesKind(spec.pattern, spec.kept)
     if isinstance(spec, Dates):
         from_text = source_column.type.is_text
         if not from_text and not source_column.type.is_day:

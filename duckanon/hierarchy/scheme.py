@@ -11,7 +11,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError
 from duckanon.hierarchy.computed import Kind
 from duckanon.hierarchy.kinds import kind_of
-from duckanon.hierarchy.listed import Listing, list_file, list_table, not_listed
+from duckanon.hierarchy.listed import Listing, list_file, list_table
 from duckanon.policy import MappingFile, MappingTable, QuasiIdentifier
 
 
@@ -32,6 +32,11 @@ class Scheme:
     @property
     def height(self) -> int:
         return self.listing.height if self.listing else self._kind.levels + 1
+
+    @property
+    def listed_values(self) -> int | None:
+        """How many there can be; None: nobody knows. Of codes, only their beginnings are listed."""
+        return self.listing.values if self.listing and self.listing.matching.pattern is None else None
 
     @property
     def top(self) -> str:
@@ -56,7 +61,7 @@ class Scheme:
 
     def unknown(self, value: exp.Expr) -> exp.Expr | None:
         """Which non-NULL values the hierarchy does not know; None: there can be none."""
-        return not_listed(value, self.listing.table) if self.listing else self._kind.unmapped(value)
+        return self.listing.lacks(value) if self.listing else self._kind.unmapped(value)
 
 
 def scheme_of(

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 
 # Where things lie is not what the policy asks for: the other fingerprints and the ledger's columns tell that.
-_WHERE = {"Policy": ("folder", "file", "text", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
+_WHERE = {
+    "Policy": ("folder", "file", "text", "ledger"),
+    "Source": ("database",),
+    "MappingFile": ("path", "ready_made"),
+}
 
 
 def canonical(value: Any, folder: Path) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from duckanon import resources
-from duckanon.policy import Cuts, Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask
+from duckanon.policy import Cuts, Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask, Prefixes
 from duckanon.query.names import folded
 from duckanon.toml import Section
 from duckanon.toml.checks import is_number, one_of, text, texts, whole
@@ -24,6 +24,15 @@ NESTS_IN = {
     "year": ("decade", "century"),
     "decade": ("century",),
     "century": (),
+}
+
+# Ready-made hierarchies of codes whose groups are their own beginnings. NUTS calls Greece EL and the United Kingdom UK.
+PREFIXES = {
+    "nuts": Prefixes(
+        "^(AL|AT|BA|BE|BG|CH|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IS|IT|LI|LT|LU|LV|ME|MK|MT|NL|NO|PL|PT|RO|RS|SE|SI|SK|TR|UA|UK|XK)"
+        "[0-9A-Z]{1,3}$",
+        (4, 3, 2),
+    )
 }
 
 
@@ -85,7 +94,8 @@ def _mapping_table(spec: Section) -> HierarchySpec:
 
 def _builtin(spec: Section) -> HierarchySpec:
     known = resources.builtin_hierarchies()
-    return MappingFile(known.get(spec.get("builtin", one_of(*known), ""), Path()))
+    name = spec.get("builtin", one_of(*known, *PREFIXES), "")
+    return PREFIXES[name] if name in PREFIXES else MappingFile(known.get(name, Path()), ready_made=True)
 
 
 def _path_or_table(value: Any) -> str | None:

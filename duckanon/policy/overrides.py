@@ -45,12 +45,17 @@ def given(short: Mapping[str, str | None], texts: Iterable[str]) -> tuple[Overri
     return _each_once([*found, *map(_parted, texts)])
 
 
+def values(word: str, text: str | None) -> list[Any]:
+    """Several values for one key, to be compared: `--k 3,5,10`."""
+    return [] if text is None else [_value(word, part) for part in text.split(",")]
+
+
 def by_name(values: Mapping[str, Any]) -> tuple[Override, ...]:
     """Those of a program: any value by the dotted name of its key."""
     for name in values:
         if not _is_key(name):
             raise UsageError([Fault("overrides", f"'{name}' is no key of a policy", "such as sensitive.diagnosis.l")])
-    return _each_once([Override(_key(name), _exact(value), f"override {name}") for name, value in values.items()])
+    return _each_once([Override(_key(name), exact(value), f"override {name}") for name, value in values.items()])
 
 
 def _parted(text: str) -> Override:
@@ -98,13 +103,13 @@ def _value(said: str, text: str) -> Any:
     return document["value"]
 
 
-def _exact(value: Any) -> Any:
+def exact(value: Any) -> Any:
     """Numbers as they are written: 0.1 means a tenth."""
     if isinstance(value, float):
         return Decimal(repr(value))
     if isinstance(value, Mapping):
-        return {str(name): _exact(inner) for name, inner in value.items()}
-    return [_exact(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+        return {str(name): exact(inner) for name, inner in value.items()}
+    return [exact(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
 def _each_once(overrides: list[Override]) -> tuple[Override, ...]:

@@ -42,6 +42,14 @@ class Mask:
 
 
 @dataclass(frozen=True)
+class Prefixes:
+    """Codes of which fewer and fewer leading characters are kept."""
+
+    pattern: str  # of a code
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Dates:
     """Dates cut to growing calendar units."""
 
@@ -61,6 +69,7 @@ class MappingFile:
     """A CSV file: one column per level."""
 
     path: Path
+    ready_made: bool = False  # one of ours, which finds whole numbers of any type
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,7 @@ class Flat:
     """No hierarchy given: the value itself, then the top."""
 
 
-HierarchySpec = Intervals | Cuts | Mask | Dates | MappingTable | MappingFile | Flat
+HierarchySpec = Intervals | Cuts | Mask | Prefixes | Dates | MappingTable | MappingFile | Flat
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ class FullDomain:
         return self.measured.released_classes
 
     @property
+    def smallest(self) -> int | None:
+        return self.measured.smallest
+
+    @property
     def levels(self) -> dict[str, int]:
         return self.at.levels
 

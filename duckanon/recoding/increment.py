@@ -74,6 +74,7 @@ class Increment:
     measured: Measurement  # with what is not released for failing
     good: exp.Table  # the classes that are released: their keys and sizes
     view: None = None
+    smallest: None = None  # not asked: some may be of the last release alone
 
     @property
     def at(self) -> NodeClasses:

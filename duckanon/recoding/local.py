@@ -41,8 +41,9 @@ class LocalRecoding:
         }
         self.placed = scratch.table("placed", self._placed(), "the cells where they are released")
         figures = with_steps(select(**_FIGURES).from_(table("classes")), **self._class_steps())
-        ((self.classes, rows, squares),) = self.census.workbench.fetch(figures, "the classes that are released")
+        ((self.classes, rows, squares, least),) = self.census.workbench.fetch(figures, "the classes that are released")
         self.rows, self.squares = int(rows), int(squares)
+        self.smallest: int | None = None if least is None else int(least)
         self.new_rows: int | None = None
 
     @property
@@ -223,4 +224,9 @@ def _with_finest(query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
     return query.select(column("label", alias).as_(f"q{hierarchy.index}")).join(known, on=on, join_type="left")
 
 
-_FIGURES = {"classes": "COUNT(*)", "rows": "COALESCE(SUM(x), 0)", "squares": "COALESCE(SUM(x * x), 0)"}
+_FIGURES = {
+    "classes": "COUNT(*)",
+    "rows": "COALESCE(SUM(x), 0)",
+    "squares": "COALESCE(SUM(x * x), 0)",
+    "least": "MIN(x)",
+}

@@ -56,7 +56,7 @@ class RelationTarget:
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         if self.existing is not None:
             self.warehouse.make_way(self.existing)
-            self._source_must_stand()
+            self._source_must_stand(self.existing)
         if self.place.kind != "view":
             near = self.warehouse.is_workbench
             return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, self.sent)
@@ -79,24 +79,25 @@ class RelationTarget:
     def let_in(self, mark: str) -> None:
         self.warehouse.let_in(self.published, self.place)
 
-    def _source_must_stand(self) -> None:
+    def _source_must_stand(self, old: Relation) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""
         inputs = [self.policy.source.table] if self.policy.source.table else []
         inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
+        probe = Scratch(self.warehouse.workbench)
         try:
-            for name in inputs:
-                relation = self.warehouse.find(name)
-                if relation is None:
-                    raise EngineError("gone")
-                self.warehouse.columns(relation.table)
+            found = [self.warehouse.find(name) for name in inputs]
             if self.policy.source.query is not None:
-                probe = Scratch(self.warehouse.workbench)
-                define_source(self.policy, self.warehouse, probe)
-                probe.clear()
+                found.append(define_source(self.policy, self.warehouse, probe))
+            stand = all(relation is not None and self._stands_without(old, relation.table) for relation in found)
+            probe.clear()
         except EngineError:
-            raise ReleaseError(
-                f"release.to: {self.policy.release.to} is read by the source; choose another name"
-            ) from None
+            stand = False
+        if not stand:
+            raise ReleaseError(f"release.to: {self.policy.release.to} is read by the source; choose another name")
+
+    def _stands_without(self, old: Relation, rows: exp.Table) -> bool:
+        self.warehouse.columns(rows)
+        return not self.warehouse.is_read_by(rows, old)
 
     def keeper(self, mark: str) -> Keeper:
         """Keeps the tables that a view needs beside it, in a schema of their own."""

@@ -14,9 +14,10 @@ from duckanon.policy.schema import FULL_DOMAIN
 from tests.support.case_warehouse import warehouse
 from tests.support.command import Command
 from tests.support.examples import examples
+from tests.support.figures import must_be_alike
 from tests.support.folder import Folder
 from tests.support.people import PEOPLE
-from tests.support.same_release import must_be_alike, told
+from tests.support.same_release import told
 from tests.support.variants import KEY, Variant, variants
 
 SAME = ("levels", "heights", "rows", "people", "classes", "constraints", "privacy", "utility")

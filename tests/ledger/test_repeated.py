@@ -323,6 +323,8 @@ def groups(sizes: dict[str, int]) -> str:
     [
         ("{ intervals = [10] }", {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
         ("{ dates = ['month'] }", {"DATE '2024-01-01'": 6}, {"TIMESTAMP '2024-01-01'": 7}),
+        ('{ builtin = "age" }', {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
+        ('{ builtin = "age" }\nat_least = 1', {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
         ("", {"30": 6, "31": 6}, {"30::DECIMAL(5, 1)": 7, "31::DECIMAL(5, 1)": 6}),
     ],
 )

@@ -11,18 +11,15 @@ from typing import Any
 import duckdb
 
 import duckanon
+from duckanon.query.names import unquoted
 from duckanon.result import Result
 from tests.support.case_warehouse import quoted
-from tests.support.far import FarDatabase, copied
+from tests.support.far import FarDatabase
 from tests.support.figures import must_be_alike
 
 Row = tuple[Any, ...]
 # What differs from run to run, or names the place.
 OF_THE_RUN = ("seconds", "started", "policy_hash", "release", "run")
-
-
-def emptied(far: FarDatabase) -> None:
-    far.sql("DROP SCHEMA IF EXISTS duckanon CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 
 
 def told(ask: Callable[[], Result]) -> dict[str, Any]:
@@ -58,8 +55,9 @@ def released_alike(
     db: duckdb.DuckDBPyConnection, far: FarDatabase, folder: Path, text: str, tables: list[str], kind: str, to: str
 ) -> dict[str, Any]:
     """Run a policy over tables of a DuckDB and over copies of them; all that is told and released is the same."""
-    emptied(far)
-    copied(db, tables, far)
+    far.empty()
+    for table in tables:
+        far.copy(db, table)
     there = folder / "there"
     there.mkdir()
     for file in folder.glob("*.csv"):
@@ -80,9 +78,9 @@ def released_alike(
 
 def same_rows(db: duckdb.DuckDBPyConnection, far: FarDatabase, folders: tuple[Path, Path], kind: str, to: str) -> None:
     if kind in ("table", "view"):
-        names = ", ".join(quoted(name) for name, *_ in db.execute(f"DESCRIBE {to}").fetchall())
-        ours = db.execute(f"SELECT {names} FROM {to}").fetchall()
-        theirs = far.sql(f"SELECT {names} FROM {to}")
+        names = [name for name, *_ in db.execute(f"DESCRIBE {to}").fetchall()]
+        ours = db.execute(f"SELECT {', '.join(map(quoted, names))} FROM {to}").fetchall()
+        theirs = far.sql(f"SELECT {', '.join(map(far.said, names))} FROM {far.said(unquoted(to))}")
     else:
         (types, ours), (other, theirs) = (of_file(at / to, kind) for at in folders)
         assert other == types

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from duckanon.engine.spark.catalog import said_name
+from duckanon.engine.spark.catalog import said_name, spelled_parts
 from duckanon.engine.spark.connection import connect, quiet
 from duckanon.policy.database import ServerAddress
 from tests.support.environments import alone_with, install, make_environment, scripts_of
@@ -58,6 +58,16 @@ class Lake:
         columns = ", ".join(_loaded(field) for field in rows.schema)
         made = f"CREATE TABLE {name} AS SELECT {columns} FROM loaded"
         self.sql(f"DROP TABLE IF EXISTS {name}", made, "DROP VIEW loaded")
+
+    def said(self, *parts: str) -> str:
+        return said_name(*parts)
+
+    def copy(self, source: duckdb.DuckDBPyConnection, name: str) -> None:
+        self.load(said_name(*(spelled_parts(name) or ())), f"FROM {name}", source)
+
+    def empty(self) -> None:
+        for found in self.session.catalog.listTables():
+            self.sql(f"DROP {'VIEW' if 'VIEW' in found.tableType else 'TABLE'} {said_name(found.name)}")
 
     def tables(self, schema: str = "default") -> set[str]:
         """All tables and views, but for temporary ones."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,6 +22,17 @@ _OLDEST = 15
 _BETWEEN_TRIES = 0.2  # seconds
 _BETWEEN_LOOKS = 0.1  # seconds in which an interrupt is heard
 _LAST_WORDS = 10.0  # seconds in which a server answers that it has called a statement off
+_WAITS = "duckanon waits for a server"  # a thread's name
+# What a connection says of itself, unless the address does. A network that has gone silent is noticed in two minutes;
+# a server that works is waited for as long as it takes.
+_SAID = {
+    "application_name": "duckanon",  # for who looks at the server's activity
+    "connect_timeout": "30",
+    "keepalives_idle": "60",
+    "keepalives_interval": "10",
+    "keepalives_count": "6",
+    "tcp_user_timeout": "120000",
+}
 
 
 class Connection:
@@ -121,7 +133,7 @@ class _Waiting(Generic[T]):
         self._done = threading.Event()
         self._results: list[T] = []
         self._error: BaseException | None = None
-        threading.Thread(target=self._do, args=(work,), daemon=True).start()
+        threading.Thread(target=self._do, args=(work,), name=_WAITS, daemon=True).start()
 
     def _do(self, work: Callable[[], T]) -> None:
         try:
@@ -140,13 +152,20 @@ class _Waiting(Generic[T]):
         return self._results[0]
 
     def ended(self, cancel: Callable[[], None]) -> bool:
-        """Whether it has ended, or does when it is told to: also one that has not begun to listen yet."""
-        end = time.monotonic() + _LAST_WORDS
+        """Whether it has ended, or does when it is told to: also one that has not begun to listen yet. It is told over
+        a connection of its own, which may never come about."""
+        end, telling = time.monotonic() + _LAST_WORDS, None
         while not self._done.is_set() and time.monotonic() < end:
             with suppress(KeyboardInterrupt):
-                cancel()
+                if telling is None or telling._done.is_set():
+                    telling = _Waiting(cancel)
                 self._done.wait(_BETWEEN_TRIES)
         return self._done.is_set()
+
+
+def somebody_waits() -> bool:
+    """Whether something that was given up still waits for its server."""
+    return any(thread.name == _WAITS for thread in threading.enumerate())
 
 
 def connect(address: ServerAddress, wait: float | None) -> Connection:
@@ -170,6 +189,13 @@ def must_be_new_enough(version: int, address: ServerAddress) -> None:
 
 
 def _url(address: ServerAddress) -> str:
-    """As given; and says who asks, for who looks at the server's activity."""
-    name = "" if "application_name=" in address.url else "application_name=duckanon"
-    return address.url + (f"{'&' if '?' in address.url else '?'}{name}" if name else "")
+    """As given, and what it leaves to us. A service may have words of its own on the connection."""
+    ours = {name: value for name, value in _SAID.items() if f"{name}=" not in address.url}
+    if "service=" in address.url:
+        ours = {name: value for name, value in ours.items() if name == "application_name"}
+    if "PGCONNECT_TIMEOUT" in os.environ:
+        ours.pop("connect_timeout", None)
+    return address.url + "".join(
+        f"{'&' if place or '?' in address.url else '?'}{name}={value}"
+        for place, (name, value) in enumerate(ours.items())
+    )

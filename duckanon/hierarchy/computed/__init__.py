@@ -7,6 +7,7 @@ from duckanon.hierarchy.computed.flat import FlatKind
 from duckanon.hierarchy.computed.intervals import IntervalsKind
 from duckanon.hierarchy.computed.kind import VALUE, Kind
 from duckanon.hierarchy.computed.mask import MaskKind
+from duckanon.hierarchy.computed.prefixes import PrefixesKind
 from duckanon.hierarchy.computed.units import Units, number_of
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "IntervalsKind",
     "Kind",
     "MaskKind",
+    "PrefixesKind",
     "Units",
     "iso_day",
     "number_of",
