@@ -20,7 +20,7 @@ from duckanon.ledger.record import RunRecord
 from duckanon.outcome import Outcome, logged
 from duckanon.policy import Policy
 from duckanon.recoding import Found, find_recoding
-from duckanon.recoding.explain import generalized, why
+from duckanon.recoding.explain import why_none
 from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release.difference import difference
 from duckanon.release.previous import Previous, Standing
@@ -143,9 +143,7 @@ class Run:
             found = self.find(problem, last, source)
         outcome = Outcome(policy, census, found, warnings, self.watch.seconds)
         if found.recoding is None:
-            fixed = last is not None and policy.release.mode == "fixed"
-            where = "at the levels of the last release" if fixed else generalized(census)
-            return outcome.infeasible(found.reasons or tuple(why(found, problem, where)), where)
+            return outcome.infeasible(*why_none(found, problem, last))
         with timed("release", "releasing"):
             self.mark = mark_of(policy, VERSION, found.recoding.levels)
             self.record.levels_show(found.recoding.levels, census)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlglot import ErrorLevel, exp
 
 from duckanon.analysts.portable import comment
-from duckanon.analysts.script import given_node
 from duckanon.census.counting import take_census
 from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Engine, Executed, Warehouse
@@ -14,7 +13,8 @@ from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, create, literal
 from duckanon.recoding import Recoding, find_recoding
-from duckanon.recoding.full_domain import FullDomain
+from duckanon.recoding.full_domain import at_node
+from duckanon.search.given import given_node
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
 
@@ -87,8 +87,7 @@ def far_script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect
 
 def _recoding(measurer: Measurer, levels: str | None) -> Recoding:
     if levels is not None:
-        node = given_node(levels, measurer.census)
-        return FullDomain(measurer, measurer.measure(node, wholly=True))
+        return at_node(measurer, given_node(levels, measurer.census))
     found = find_recoding(measurer, lambda *_: None).recoding
     if found is None:
         fault = Fault("policy", "no release was found that holds", "choose a node with --levels")

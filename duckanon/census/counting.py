@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -165,7 +165,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
     telling = _telling_columns(source, table, rows, engine)
-    warnings += telling.values()
+    warnings += _telling(telling)
     warnings += repeated_identifiers(source)
     census = Census(
         table=table,
@@ -212,8 +212,8 @@ def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | No
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
-    """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, float]:
+    """The kept columns that may identify people by themselves: the share of rows that are alone with their value."""
     told = {}
     for position, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
@@ -222,9 +222,16 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: E
         counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
         ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
-            share = f"{alone / rows:.0%} of the rows are alone with their value"
-            told[kept.name] = f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
+            told[kept.name] = alone / rows
     return told
+
+
+def _telling(columns: dict[str, float]) -> Iterator[str]:
+    """A word on these columns, which are released as they are."""
+    if columns:
+        named = ", ".join(f"{name} ({share:.0%})" for name, share in columns.items())
+        what = "so many of the rows are alone with their value, and it is released unchanged"
+        yield f"columns.keep: {named}: {what}; is it an identifier?"
 
 
 def brought(policy: Policy, census: Census, node: tuple[int, ...]) -> Census:

@@ -14,6 +14,7 @@ from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
 from duckanon.hierarchy.domains import Domains
 from duckanon.hierarchy.listed import mapping_query
+from duckanon.hierarchy.matching import EXACTLY
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.hierarchy.unmapped import (
     Unmapped,
@@ -126,7 +127,7 @@ def _build(
     scheme: Scheme, domain: _Domain, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch
 ) -> Hierarchy:
     workbench, name, values = scratch.workbench, scheme.column.name, domain.table
-    num = (scheme.listing.values if scheme.listing else domain.distinct) + (domain.nulls > 0)
+    num = (scheme.listed_values or domain.distinct) + (domain.nulls > 0)
     strangers = unmapped.rows if unmapped is not None and starred else 0
     labels = mapping_query(values, scheme.listing) if scheme.listing else _computed(values, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
@@ -144,6 +145,7 @@ def _build(
         nulls=domain.nulls,
         kind=scheme.kind,
         listing=scheme.listing.table if scheme.listing else None,
+        matching=scheme.listing.matching if scheme.listing else EXACTLY,
         descriptions=_descriptions(workbench, mapping, scheme),
         starred=starred,
         strangers=strangers,

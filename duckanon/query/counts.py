@@ -44,6 +44,19 @@ class ClassedTable:
         sizes = select(x=self.number).from_(table(self.renamed)).group_by(*self.groups)
         return with_steps(final.from_(table("sizes")), **self._first(), sizes=sizes)
 
+    def subsets(self, parts: Sequence[Subset]) -> dict[str, exp.Query]:
+        """Steps up to `groups`, which has the size x of every class that some of the quasi-identifiers make, under the
+        labels of each such part."""
+        everything = select(*self.groups, **({"e": "e"} if self.person else {"n": self.number}))
+        tuples = everything.from_(table(self.renamed)).group_by(*self.groups, *([column("e")] if self.person else []))
+        size = self.number if self.person else "SUM(n)"
+        first, *others = (
+            select(**part.labels, x=size).from_(table("tuples")).group_by(*(self.groups[place] for place in part.qi))
+            for part in parts
+        )
+        groups = exp.union(first, *others, distinct=False, copy=False) if others else first
+        return {**self._first(), "tuples": tuples, "groups": groups}
+
     def totals(self, value: exp.Expr) -> exp.Select:
         """Of every value v, NULL aside, how many n have it."""
         totals = select(column("v"), n=self.number).from_(table(self.renamed)).where(sql("v IS NOT NULL"))
@@ -71,6 +84,14 @@ class ClassedTable:
         keys = [column(name).as_(f"g{position}", quoted=True) for position, name in enumerate(self.qi)]
         values |= {"e": column(self.person)} if self.person else {}
         return {self.renamed: select(*keys, **values).from_(table(*self.source))}
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Some of the quasi-identifiers of a table, by their places, and what is said of each class that they make."""
+
+    qi: Sequence[int]
+    labels: Mapping[str, exp.Expr]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from duckanon.query.nodes import (
     RowHash,
     TextDigest,
     UrlEncoded,
+    WithoutAccents,
 )
 
 # -- numbers ------------------------------------------------------------------------------------------
@@ -88,6 +89,17 @@ def replaced(text: exp.Expr, pattern: str, by: str) -> exp.Expr:
 
 def composed(text: exp.Expr) -> exp.Expr:
     return Composed(this=text.copy())
+
+
+def look(text: exp.Expr) -> exp.Expr:
+    """A text without what the eye does not tell: case, kinds and numbers of spaces, signs of no width, and whether an
+    accent is a sign of its own."""
+    spaced = replaced(replaced(composed(text), r"\p{Cf}", ""), r"[\s\p{Z}]+", " ")
+    return composed(sql("LOWER(TRIM(:spaced))", spaced=spaced))
+
+
+def without_accents(text: exp.Expr) -> exp.Expr:
+    return WithoutAccents(this=text.copy())
 
 
 def url_encoded(text: exp.Expr) -> exp.Expr:

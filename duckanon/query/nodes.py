@@ -61,6 +61,12 @@ class Composed(OwnFunction):
     _sql_names: ClassVar[list[str]] = ["NFC_NORMALIZE"]
 
 
+class WithoutAccents(OwnFunction):
+    """A text with plain letters in place of those with accents."""
+
+    _sql_names: ClassVar[list[str]] = ["STRIP_ACCENTS"]
+
+
 class KeyedHash(OwnFunction):
     """HMAC-SHA-256 of a text, in hexadecimal, with the key in the parameters `inner_pad` and `outer_pad`."""
 

@@ -31,6 +31,18 @@ def test_metrics_of_a_table(people: Folder, duckanon: Command) -> None:
     assert set(found["privacy"]["sensitive"]["disease"]["values"]["HIV"]) == {"rows", "alpha", "alp", "dif"}
 
 
+def test_metrics_say_what_each_column_adds(folder: Folder, duckanon: Command) -> None:
+    """Of rows, and of people: 3 and 4 have two rows each, and are alone by age and zip together only."""
+    rows = "(1, 20, 'a'), (2, 20, 'a'), (3, 30, 'a'), (3, 30, 'a'), (4, 30, 'b'), (4, 30, 'b'), (5, 20, 'b')"
+    folder.sql(f"CREATE TABLE visits AS FROM (VALUES {rows}) AS v (who, age, zip)")
+    question = ["metrics", "visits", "--db", folder.database, "--qi", "zip", "--qi", "age"]
+    by_rows, by_people = duckanon(*question, "--json"), duckanon(*question, "--entity", "who", "--json")
+    assert [tuple(risk.values()) for risk in by_rows.json["column_risk"]] == [("zip", 0, 1), ("age", 0, 1)]
+    assert [tuple(risk.values()) for risk in by_people.json["column_risk"]] == [("zip", 0, 3), ("age", 0, 3)]
+    told = duckanon(*question, "--entity", "who").out
+    assert "  without zip  0 people would be alone, 3 fewer\n" in told
+
+
 def test_metrics_for_people_to_read(people: Folder, duckanon: Command) -> None:
     told = duckanon("metrics", "people", "--db", people.database, *QUESTION)
     assert told.code == 0

@@ -273,6 +273,16 @@ ODD: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         ("'infinity'", "'294276-12-31 23:59:59'", "'4713-01-01 BC'"),
     ),
     "ranges of days": ("date", DAY, "{ intervals = [10, 20] }", ("'infinity'", "'-infinity'", "'5874897-12-31'")),
+    "cut numbers": ("numeric(38, 2)", "i % 20", "{ cuts = [[5, 7.5, 10], [10]] }", ("'NaN'", "9e35", "-9e35")),
+    "cut days": (
+        "date",
+        DAY,
+        "{ cuts = [[2020-01-05, 2020-01-15]] }",
+        ("'infinity'", "'-infinity'", "'5874897-12-31'"),
+    ),
+    "codes": ("text", "'C5' || i % 9", '{ builtin = "icd10" }', ("''", "'C50-C59'", "'c50'", "'C50' || chr(10)")),
+    "regions": ("text", "'DE' || 100 + i % 20", '{ builtin = "nuts" }', ("''", "'DE'", "'DE21' || chr(10)")),
+    "listed numbers": ("numeric(8, 2)", "20 + i % 20", '{ builtin = "age" }', ("'NaN'", "20.5", "-20", "999")),
     "texts": ("text", "CAST(100 + i % 20 AS text)", "{ mask = [2, 1, 0] }", ("''", "repeat('x', 100000)", "E'\\n*'")),
 }
 

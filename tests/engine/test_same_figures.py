@@ -17,11 +17,12 @@ import duckanon
 from tests.support.case_warehouse import quoted, warehouse
 from tests.support.examples import examples
 from tests.support.far import FarDatabase, on_postgres
+from tests.support.figures import must_be_alike
 from tests.support.folder import Folder, opened
 from tests.support.hostile import HOSTILE
 from tests.support.paths import ROOT
 from tests.support.postgres import Server
-from tests.support.same_release import OF_THE_RUN, counted, must_be_alike, released_alike
+from tests.support.same_release import OF_THE_RUN, counted, released_alike
 from tests.support.spark import Lake, SparkServer
 from tests.support.variants import KEY, KINDS, Variant, variants
 

@@ -16,6 +16,7 @@ from duckanon.query.names import unquoted
 from duckanon.result import Result
 from tests.support.case_warehouse import quoted
 from tests.support.far import FarDatabase
+from tests.support.figures import must_be_alike
 
 Row = tuple[Any, ...]
 # What differs from run to run, or names the place.
@@ -40,22 +41,6 @@ def plain(value: Any) -> Any:
 
 def counted(rows: list[Row]) -> Counter[Row]:
     return Counter(tuple(map(plain, row)) for row in rows)
-
-
-def alike(found: Any, expected: Any) -> bool:
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return found.keys() == expected.keys() and all(alike(found[key], expected[key]) for key in expected)
-    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):
-        return len(found) == len(expected) and all(map(alike, found, expected))
-    if isinstance(expected, float) and isinstance(found, (int, float)):
-        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
-    return bool(found == expected)
-
-
-def must_be_alike(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert found.keys() == expected.keys(), (found, expected)
-    for part in expected:
-        assert alike(found[part], expected[part]), f"{part}: found {found[part]}, expected {expected[part]}"
 
 
 def of_file(path: Path, kind: str) -> tuple[list[Row], list[Row]]:

@@ -21,6 +21,7 @@ from duckanon.query.nodes import (
     RowHash,
     TextDigest,
     UrlEncoded,
+    WithoutAccents,
 )
 
 
@@ -52,7 +53,9 @@ class SparkWords(SparkGenerator):
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
         **SparkGenerator.TRANSFORMS,
         # A function that sqlglot does not know would be printed as it is.
-        **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
+        **dict.fromkeys(
+            (exp.Anonymous, TextDigest, UrlEncoded, Composed, WithoutAccents, KeyedHash), unsaid("functions of DuckDB")
+        ),
         EachBelow: _exploded,
         RowHash: _hashed,
         FiniteNumber: _finite,
