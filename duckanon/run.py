@@ -30,6 +30,7 @@ from duckanon.search import feasibility
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
+from duckanon.search.progress import Progress
 from duckanon.version import VERSION
 from duckanon.watch import Stopwatch, Watch
 
@@ -171,7 +172,7 @@ class Run:
         facts["counts"] = counts
         self.watch.say(f"counting {self.policy.name}: {counts:,} counts")
 
-    def seen(self, node: Node, failing_rows: int) -> None:
+    def seen(self, node: Node, failing_rows: int, progress: Progress | None = None) -> None:
         named = zip((q.column for q in self.policy.quasi_identifiers), node, strict=True)
         levels = ", ".join(f"{name} {level}" for name, level in named)
-        self.watch.say(f"searching: {levels}: {failing_rows:,} rows fail")
+        self.watch.say(f"searching: {levels}: {failing_rows:,} rows fail", progress)
