@@ -12,11 +12,11 @@ import duckanon as package
 from tests.support.adult import ADULT
 from tests.support.command import Command
 from tests.support.far import FarDatabase
+from tests.support.figures import must_be_alike
 from tests.support.folder import Folder, opened
 from tests.support.needs import duckdb_shell
 from tests.support.paths import ROOT
 from tests.support.people import PEOPLE
-from tests.support.same_release import must_be_alike
 
 QUESTION = ["--qi", "age", "--qi", "zip", "--sensitive", "disease"]
 
