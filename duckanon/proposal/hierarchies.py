@@ -39,7 +39,7 @@ class ProposedHierarchy:
 
 def propose_hierarchy(profile: ColumnProfile, k: int) -> ProposedHierarchy:
     if profile.distinct <= 1:
-        return ProposedHierarchy("one value")
+        return ProposedHierarchy("only one value")
     if profile.ready_made is not None and profile.ready_made.codes:
         return _ready_made(profile.ready_made)
     if (code := _code(profile)) is not None:
@@ -49,7 +49,7 @@ def propose_hierarchy(profile: ColumnProfile, k: int) -> ProposedHierarchy:
         if measured is not None:
             return measured
     if profile.distinct <= FEW:
-        return ProposedHierarchy(f"{profile.distinct} values: each by itself, then none")
+        return ProposedHierarchy(f"each of {profile.distinct} values by itself, then none of them")
     if profile.column.type.family is Family.TIME_OF_DAY:
         return ProposedHierarchy("hours", {"mask": [2]})
     return _listed(profile)
@@ -156,7 +156,7 @@ def _listed(profile: ColumnProfile) -> ProposedHierarchy:
         return _ready_made(found)
     listed = like_ready_made(found, profile) if found is not None else by_frequency(profile) if profile.listed else None
     if listed is None:
-        return ProposedHierarchy("no hierarchy fits: each value by itself, then none")
+        return ProposedHierarchy("nothing ready-made fits: each value by itself, then none of them")
     known = sum(n for value, n in profile.shared if value in listed.values)
     return ProposedHierarchy(listed.why, file=listed, gaps=profile.counts.filled - known)
 
