@@ -163,7 +163,7 @@ def _people(
     if name in qi:
         raise UsageError([Fault("entity", f"'{name}' is a quasi-identifier too")])
     nobody = exp.select("COUNT(*)").from_(relation.table).where(sql(":e IS NULL", e=column(name)))
-    ((rows,),) = scratch.workbench.fetch(nobody)
+    ((rows,),) = scratch.engine.fetch(nobody)
     if rows:
         raise SourceError([Fault("entity", f"'{name}' is NULL in {rows:,} rows: nobody knows whose they are")])
     return People(relation, qi, scratch, name)
