@@ -108,8 +108,8 @@ def measure(
     try:
         relation = _relation(source, sensitive, warehouse, scratch)
         columns = warehouse.columns(relation.table)
-        asked = _known(qi, "qi", columns)
-        protected = _known(sensitive, "sensitive", columns)
+        asked = known_columns(qi, "qi", columns)
+        protected = known_columns(sensitive, "sensitive", columns)
         _apart(asked, protected)
         people = _people(relation, asked, entity, columns, scratch)
         rows = Rows(relation, asked, scratch)
@@ -138,7 +138,7 @@ def _relation(source: str, sensitive: list[str], warehouse: Warehouse, scratch: 
     return Relation((name.name,), "view")
 
 
-def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
+def known_columns(names: list[str], option: str, columns: list[Column]) -> list[str]:
     """The columns as the catalog spells them."""
     spelled = {folded(column.name): column.name for column in columns}
     missing = [name for name in names if folded(name) not in spelled]
@@ -159,7 +159,7 @@ def _people(
 ) -> People | None:
     if entity is None:
         return None
-    (name,) = _known([entity], "entity", columns)
+    (name,) = known_columns([entity], "entity", columns)
     if name in qi:
         raise UsageError([Fault("entity", f"'{name}' is a quasi-identifier too")])
     nobody = exp.select("COUNT(*)").from_(relation.table).where(sql(":e IS NULL", e=column(name)))

@@ -43,6 +43,22 @@ def demo(options: argparse.Namespace) -> int:
     return GOOD if result.good else FAILS
 
 
+def init(options: argparse.Namespace) -> int:
+    from duckanon.engine.opening import open_warehouse
+    from duckanon.proposal.proposal import Given, propose
+    from duckanon.proposal.sources import source_named
+    from duckanon.proposal.summary import proposal_text
+
+    source = source_named(options.source, options.db)
+    given = Given(options.qi, options.sensitive, options.identifier)
+    with open_warehouse(options.db, writable=False) as warehouse:
+        proposal = propose(source, warehouse, options.k, given, options.to)
+    wrote = proposal.write()
+    document = json.dumps(proposal.as_json(wrote), ensure_ascii=False)
+    say(document if options.json else proposal_text(proposal, wrote))
+    return GOOD
+
+
 def run(options: argparse.Namespace) -> int:
     from duckanon.cli.log import JsonLog, Terminal
     from duckanon.engine.lock import one_at_a_time
@@ -218,6 +234,8 @@ def hierarchy(options: argparse.Namespace) -> int:
         say(builtins_text())
         return GOOD
     policy = Policy.load(options.policy)
+    if options.propose:
+        return _proposed(policy, options)
     with _open(policy, options.db, writable=False) as warehouse:
         text, faults = show(policy, warehouse, options.column, options.csv)
     if text:
@@ -225,6 +243,16 @@ def hierarchy(options: argparse.Namespace) -> int:
     for fault in faults:
         say(f"duckanon: {fault}", sys.stderr)
     return WRONG if faults else GOOD
+
+
+def _proposed(policy: Policy, options: argparse.Namespace) -> int:
+    from duckanon.proposal.for_column import proposed_for
+
+    if options.column is None or options.csv:
+        raise UsageError([Fault("--propose", "goes with a column, and without --csv", "name the column")])
+    with _open(policy, options.db, writable=False) as warehouse:
+        say(proposed_for(policy, warehouse, options.column))
+    return GOOD
 
 
 def metrics(options: argparse.Namespace) -> int:

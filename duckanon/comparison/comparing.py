@@ -23,7 +23,6 @@ from duckanon.recoding import Recoding, find_recoding
 from duckanon.recoding.explain import why_none
 from duckanon.release.previous import Standing
 from duckanon.release.targets import open_target
-from duckanon.result import plain_figures
 from duckanon.search import feasibility
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -114,7 +113,7 @@ def _figures(recoding: Recoding, census: Census) -> dict[str, Any]:
         "suppressed": census.rows - recoding.rows,
         "classes": recoding.classes,
         "highest_risk": 1 / recoding.smallest if recoding.smallest else None,
-        "utility": plain_figures(utility),
+        "utility": utility,
         "columns": column_words(utility["columns"], census.hierarchies),
     }
 

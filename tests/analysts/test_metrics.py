@@ -11,7 +11,9 @@ import sqlglot
 import duckanon as package
 from tests.support.adult import ADULT
 from tests.support.command import Command
-from tests.support.folder import Folder
+from tests.support.far import FarDatabase
+from tests.support.figures import must_be_alike
+from tests.support.folder import Folder, opened
 from tests.support.needs import duckdb_shell
 from tests.support.paths import ROOT
 from tests.support.people import PEOPLE
@@ -165,3 +167,19 @@ def test_adult_against_pycanon(
     assert int(figures["entropy_l"] + 1e-9) == truncated
     assert figures["t"] == pytest.approx(t, abs=1e-9)
     assert frame[frame["metric"] == "alpha"]["measured"].max() == pytest.approx(alpha, abs=1e-9)
+
+
+@pytest.mark.parametrize("server", ["postgres_database", "lake"])
+def test_a_server_is_asked_as_duckdb_is(
+    people: Folder, duckanon: Command, request: pytest.FixtureRequest, server: str
+) -> None:
+    """By rows and by people."""
+    far: FarDatabase = request.getfixturevalue(server)
+    with opened(people.database) as near:
+        near.execute("UPDATE people SET name = 'person ' || age % 7")
+        far.copy(near, "people")
+    asked = ("metrics", "people", "--qi", "age", "--qi", "sex", "--sensitive", "disease", "--json")
+    for more in ((), ("--entity", "name")):
+        found, expected = (duckanon(*asked, *more, "--db", at) for at in (far.address, people.database))
+        assert (found.code, expected.code) == (0, 0), found.err
+        must_be_alike(found.json, expected.json)

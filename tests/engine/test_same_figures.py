@@ -100,8 +100,10 @@ def test_the_metrics_of_a_table(far: FarDatabase) -> None:
         far.copy(db, "people")
         with duckanon.connect(far.address) as connected:
             for entity in (None, "who"):
-                question = {"qi": ["age", "zip"], "sensitive": "ill", "entity": entity}
-                found, expected = (duckanon.metrics(at, "people", **question) for at in (connected, db))
+                found, expected = (
+                    duckanon.metrics(at, "people", qi=["age", "zip"], sensitive="ill", entity=entity)
+                    for at in (connected, db)
+                )
                 assert (expected[expected.metric == "unique_rows_added"].measured > 0).all()
                 assert found.round(9).to_csv() == expected.round(9).to_csv()
 

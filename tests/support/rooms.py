@@ -29,6 +29,7 @@ ROOMS = (
         "run",
         "comparison",
         "analysts",
+        "proposal",
         "cli",
         "__main__",
     ),

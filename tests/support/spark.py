@@ -116,6 +116,10 @@ def spark() -> Iterator[SparkServer]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": "warehouse",
+        # Nothing here is worth compiling.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     started = "org.apache.spark.sql.connect.service.SparkConnectServer"
     command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", started]

@@ -251,8 +251,10 @@ class Postgres(FarWarehouse):
             self._must_take_temporary_views()
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
+        made = f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source"
+        self.workbench.note("the source", made, self)
         with explained("source.query"), self._users_path():
-            self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+            self._run(made)
         if not temporary:
             self._close(name)
 
