@@ -93,6 +93,7 @@ class Pace:
     def __init__(self) -> None:
         self.first: Progress | None = None
         self.since = 0.0
+        self.last, self.at = 0, 0.0  # how many were done at the last change, and when that was
 
     def left(self, progress: Progress, now: float) -> float | None:
         """Seconds; None where nothing can be said."""
@@ -100,10 +101,12 @@ class Pace:
             return None
         first = self.first
         if first is None or (first.things, first.of) != (progress.things, progress.of) or progress.done < first.done:
-            self.first, self.since = progress, now
+            self.first, self.since, self.last, self.at = progress, now, progress.done, now
             return None
-        made, took = progress.done - first.done, now - self.since
-        return took / made * progress.left if made >= _ENOUGH and took >= _LONG else None
+        if progress.done != self.last:
+            self.last, self.at = progress.done, now
+        made, took = self.last - first.done, self.at - self.since
+        return took / made * progress.left - (now - self.at) if made >= _ENOUGH and took >= _LONG else None
 
 
 def in_words(seconds: float) -> str:

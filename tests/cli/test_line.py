@@ -67,6 +67,7 @@ def test_the_time_left_is_told_once_there_is_a_pace(screen: Screen) -> None:
     for done in range(5):
         line.show("a", Progress(done, 24, "done", even=True))
         clock.now += 10
+    line.show("b", Progress(4, 24, "done", even=True))  # the same, ten seconds later
     line.show("a", Progress(0, 7, "nodes", at_most=True, even=True))  # something else, at its beginning
     clock.now += 30
     line.show("a", Progress(5, 7, "nodes", at_most=True, even=True))
@@ -74,6 +75,7 @@ def test_the_time_left_is_told_once_there_is_a_pace(screen: Screen) -> None:
     line.end()
     beginning = ["a (0 of 24 done) …", "a (1 of 24 done) …", "a (2 of 24 done) …"]
     judged = ["a (3 of 24 done, about 4 min left) …", "a (4 of 24 done, about 3 min left) …"]
+    judged += ["b (4 of 24 done, about 3 min left) …"]
     others = ["a (0 of at most 7 nodes) …", "a (5 of at most 7 nodes, at most 12 s left) …", "a (6 of 8 rows hold) …"]
     assert screen.lines == [*beginning, *judged, *others, ""]
 
