@@ -12,8 +12,9 @@ from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.models.k_anonymity import class_sizes
 from duckanon.models.leakage import leakage
-from duckanon.query.counts import ClassedTable, ValueCounts
+from duckanon.query.counts import ClassedTable, RowCounts, ValueCounts
 from duckanon.query.expressions import column, sql
+from duckanon.query.names import free_name
 
 
 class Rows:
@@ -51,6 +52,21 @@ class Rows:
     def leakage(self, counts: ValueCounts, value: exp.Expr) -> exp.Select:
         """value, row_count, alp, highest_lp, dif."""
         return leakage(counts)
+
+
+class DistinctRows(Rows):
+    """A relation that is read once: its different rows are counted, and all else is asked of these counts. The `others`
+    are the columns that are asked about beside the quasi-identifiers."""
+
+    def __init__(self, relation: Relation, qi: Sequence[str], others: Sequence[str], scratch: Scratch) -> None:
+        names = [*qi, *others]
+        copies = free_name("n", names)
+        number = sql("COUNT(*)").as_(copies, quoted=True)
+        counts = exp.select(*map(column, names), number).from_(relation.table).group_by(*map(column, names))
+        kept = scratch.table("distinct_rows", counts, "verify: the rows that are shown, counted")
+        super().__init__(Relation((kept.name,), "table"), qi, scratch)
+        self.classed = ClassedTable(self.relation.parts, qi, copies=copies)
+        self.counts = RowCounts(kept, {name: name for name in names}, copies)
 
 
 class People(Rows):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
+from duckanon.audit import Audit, AuditedColumn, DistinctRows, People, audit
 from duckanon.audit.linkable import linkable
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym
@@ -19,31 +19,27 @@ from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.steps import select
 
 
-def audit_release(
-    policy: Policy,
-    released: Relation,
-    census: Census,
-    people: People | None,
-    scratch: Scratch,
-) -> Audit:
-    """Measure the released relation against the policy; t against the source's distribution. And whom it shows by what
-    it does not generalize.
+def shown_rows(released: Relation, census: Census, scratch: Scratch) -> DistinctRows:
+    """What a release shows, pseudonyms aside, as it is asked where it lies: in the engine of the `scratch`."""
+    qi = [h.column.name for h in census.hierarchies]
+    return DistinctRows(released, qi, [*(v.column.name for v in census.sensitive), *_kept(census)], scratch)
 
-    It is asked where it lies, in the engine of the `scratch`.
-    """
-    if policy.release.kind == "view":
-        # Each question would judge all classes of the source anew.
-        shown = scratch.table("shown_rows", exp.select("*").from_(released.table), "verify: what the view shows")
-        released = Relation((shown.name,), "table")
+
+def audit_release(policy: Policy, shown: DistinctRows, census: Census, people: People | None) -> Audit:
+    """Measure a release against the policy; t against the source's distribution. And whom it shows by what it does not
+    generalize."""
     audited = []
     for values in census.sensitive:
-        counts = _reference(values, scratch)
+        counts = _reference(values, shown.scratch)
         audited.append(AuditedColumn(values.wanted, values.column.name, _type(values), counts))
-    qi = [h.column.name for h in census.hierarchies]
-    rows = Rows(released, qi, scratch)
-    kept = [c.name for c in census.keep if not isinstance(c, Pseudonym)]
     numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
-    return replace(audit(policy.k, rows, audited, people), linkable=linkable(rows, kept, numbers, policy.k))
+    linked = linkable(shown, _kept(census), numbers, policy.k)
+    return replace(audit(policy.k, shown, audited, people), linkable=linked)
+
+
+def _kept(census: Census) -> list[str]:
+    """The columns that are shown as they are."""
+    return [c.name for c in census.keep if not isinstance(c, Pseudonym)]
 
 
 def _reference(values: ValueTable, scratch: Scratch) -> exp.Select:
