@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 from typing import Any
 
 from duckanon.audit.people import people_of_release
-from duckanon.audit.release import audit_release, shown_rows
+from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import take_census
 from duckanon.census.pseudonyms import policy_key
 from duckanon.census.source import BoundSource, bind_source
@@ -157,13 +157,13 @@ class Run:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there
             people = people_of_release(found.recoding, source, released, there)
-            shown = shown_rows(released, census, there)
-            audited = audit_release(policy, shown, census, people)
+            counts = count_rows(released, census, there)
+            audited = audit_release(policy, counts, census, people, there)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)
             if self.record.ledger.kept:
-                self.record.release_fingerprint = self.target.fingerprint(released, shown.counts)
+                self.record.release_fingerprint = self.target.fingerprint(released, counts)
         return outcome.verified(found.recoding, audited, self.options.dry_run, told_apart)
 
     def find(self, problem: Problem, last: Node | None, source: BoundSource) -> Found:

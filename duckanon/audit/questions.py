@@ -14,7 +14,6 @@ from duckanon.models.k_anonymity import class_sizes
 from duckanon.models.leakage import leakage
 from duckanon.query.counts import ClassedTable, RowCounts, ValueCounts
 from duckanon.query.expressions import column, sql
-from duckanon.query.names import free_name
 
 
 class Rows:
@@ -55,18 +54,12 @@ class Rows:
 
 
 class DistinctRows(Rows):
-    """A relation that is read once: its different rows are counted, and all else is asked of these counts. The `others`
-    are the columns that are asked about beside the quasi-identifiers."""
+    """A relation that is read once: all is asked of its different rows, as they were counted."""
 
-    def __init__(self, relation: Relation, qi: Sequence[str], others: Sequence[str], scratch: Scratch) -> None:
-        names = [*qi, *others]
-        copies = free_name("n", names)
-        number = sql("COUNT(*)").as_(copies, quoted=True)
-        counts = exp.select(*map(column, names), number).from_(relation.table).group_by(*map(column, names))
-        kept = scratch.table("distinct_rows", counts, "verify: the rows that are shown, counted")
-        super().__init__(Relation((kept.name,), "table"), qi, scratch)
-        self.classed = ClassedTable(self.relation.parts, qi, copies=copies)
-        self.counts = RowCounts(kept, {name: name for name in names}, copies)
+    def __init__(self, counts: RowCounts, qi: Sequence[str], scratch: Scratch) -> None:
+        super().__init__(Relation((counts.table.name,), "table"), qi, scratch)
+        self.counts = counts
+        self.classed = ClassedTable(self.relation.parts, qi, copies=counts.copies)
 
 
 class People(Rows):

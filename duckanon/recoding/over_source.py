@@ -136,9 +136,9 @@ class _OverSource:
         """The cells of the classes that are released, and that are as large as they were counted; with the number of
         the class, which sorts faster than its keys."""
         keys = [column(key) for key in self.plan.keys]
-        nth = exp.Window(this=sql("ROW_NUMBER()"), order=exp.Order(expressions=keys) if keys else None)
-        numbered = exp.select("*", nth.as_("class")).from_(self.plan.classes.subquery("classes"))
-        classes = self._sent("classes", numbered)
+        order = exp.Order(expressions=[key.copy() for key in keys]) if keys else None
+        nth = exp.Window(this=sql("ROW_NUMBER()"), order=order).as_("class")
+        classes = self._sent("classes", exp.select(*keys, "x", nth).from_(self.plan.classes.subquery("classes")))
         as_counted = sql("sized_cells.class_size = classes.x")
         on = exp.and_(same(self.plan.keys, "sized_cells", "classes", nulls=False), as_counted)
         released = exp.select("sized_cells.*", column("class", "classes"))
