@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 from typing import Any
 
 from duckanon.audit.people import people_of_release
-from duckanon.audit.release import audit_release
+from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import take_census
 from duckanon.census.pseudonyms import policy_key
 from duckanon.census.source import BoundSource, bind_source
@@ -129,12 +129,14 @@ class Run:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed
         with timed("source", f"reading {policy.name}"):
             source.must_be_as_bound(policy)
-            self.record.take_fingerprints(source)
+            if self.options.if_changed:
+                self.record.take_fingerprints(source)
         if self.options.if_changed and (unchanged := self.record.unchanged(self.standing)):
             return unchanged
         warnings = tuple(self.record.asks_for_less())
         with timed("census", f"counting {policy.name}") as facts:
             census = take_census(policy, source, scratch, lambda counts: self.counting(counts, facts))
+            self.record.take_fingerprints(source, census.counted)
             facts["rows"] = census.rows
         problem = Problem.of(policy, census)
         if reasons := feasibility.impossible(problem):
@@ -154,11 +156,13 @@ class Run:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there
             people = people_of_release(found.recoding, source, released, there)
-            audited = audit_release(policy, released, census, people, there)
+            counts = count_rows(released, census, there)
+            audited = audit_release(policy, counts, census, people, there)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)
-            self.record.release_fingerprint = self.target.fingerprint(released) if self.record.ledger.kept else None
+            if self.record.ledger.kept:
+                self.record.release_fingerprint = self.target.fingerprint(released, counts)
         return outcome.verified(found.recoding, audited, self.options.dry_run, told_apart)
 
     def find(self, problem: Problem, last: Node | None, source: BoundSource) -> Found:
