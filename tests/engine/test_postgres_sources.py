@@ -11,7 +11,7 @@ from duckanon import Policy, connect
 from duckanon.audit.check import check
 from duckanon.engine.duckdb.warehouse import DuckDB
 from tests.support.command import Command
-from tests.support.far import PostgresDatabase, copied
+from tests.support.far import PostgresDatabase
 from tests.support.folder import Folder
 from tests.support.same_release import released_alike
 
@@ -67,7 +67,7 @@ def test_counts_are_asked_here_unless_more_would_come_than_the_source_has_sent(
     policy = Policy.parse(text.replace('"year"] }', f'"year"] }}{levels}'))
     with duckdb.connect() as near:
         near.execute(WHOLE.format(**USUAL | {"n": "400"}))
-        copied(near, ["people"], postgres_database)
+        postgres_database.copy(near, "people")
         with connect(postgres_database.address) as far:
             found, expected = check(policy, far), check(policy, DuckDB.wrap(near))
             with far.workbench.traced() as executed:
