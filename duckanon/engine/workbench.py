@@ -132,13 +132,12 @@ class Workbench:
 
     def define_mapping(self, name: exp.Table, path: Path, width: int, delimiter: str, header: bool) -> None:
         """A hierarchy file as a temporary table level_0, level_1, … of texts: every cell is a value, the empty one
-        too, and none is NULL. A row with TODO for a parent is left to fill in, and lists nothing yet."""
+        too, and none is NULL."""
         levels = [f"'level_{level}'" for level in range(width)]
         columns = ", ".join(f"{level}: 'VARCHAR'" for level in levels)
         options = f"""auto_detect = false, header = {str(header).lower()}, delim = '{delimiter}', quote = '"',
             escape = '"', force_not_null = [{", ".join(levels)}], columns = {{{columns}}}"""
-        filled = " AND ".join(f"level_{level} <> 'TODO'" for level in range(1, width))
-        rows = f"SELECT DISTINCT * FROM read_csv({text(escaped(path.absolute()))}, {options}) WHERE {filled}"
+        rows = f"SELECT DISTINCT * FROM read_csv({text(escaped(path.absolute()))}, {options})"
         self.run(f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)} AS {rows}", f"hierarchy file {path.name}")
 
     def define_dictionary(self, name: exp.Table, kind: exp.Table, labels: exp.Table) -> bool:

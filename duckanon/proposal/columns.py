@@ -12,10 +12,12 @@ from duckanon.hierarchy.computed.units import Units
 from duckanon.proposal.frequencies import Counts, Frequencies, count_values
 from duckanon.proposal.names import meanings_of
 from duckanon.proposal.peek import Peek, first_look, is_texts
+from duckanon.proposal.ready_made import ReadyMade, match_ready_made
 from duckanon.proposal.spread import Form, Spread, form_of, measure_spread
 from duckanon.query.expressions import column, sql
 from duckanon.query.steps import select
 
+FEW = 5  # values that need no hierarchy
 Values = list[tuple[str, int]]  # with the rows that have them; the most frequent first
 
 
@@ -34,6 +36,7 @@ class ColumnProfile:
     strange: int = 0  # rows whose value is no number or day, in a column of those
     listed: bool = False  # whether its values were counted one by one
     shared: tuple[tuple[str, int], ...] = ()  # values that at least k rows have
+    ready_made: ReadyMade | None = None  # the hierarchy of ours that knows most of them
 
     @property
     def name(self) -> str:
@@ -74,6 +77,9 @@ def profile_columns(
     spreads = measure_spread(counted.table, forms, k, scratch.workbench)
     strange = _strange(relation, columns, forms, counted, warehouse)
     shared = _shared(counted, k, scratch)
+    words = {i: c.name for i, c in enumerate(columns) if i not in spreads and i not in counted.sampled}
+    words = {i: name for i, name in words.items() if counted.counts[i].distinct > FEW}
+    ready_made = match_ready_made(counted.table, words, k, scratch)
     profiles = [
         ColumnProfile(i, c, rows, counted.counts[i], peeks[i], meanings_of(c.name)) for i, c in enumerate(columns)
     ]
@@ -85,6 +91,7 @@ def profile_columns(
             strange=strange.get(i, spreads[i].strange if i in spreads else 0),
             listed=i not in counted.sampled,
             shared=tuple(shared.get(i, ())),
+            ready_made=ready_made.get(i),
         )
         for i, profile in enumerate(profiles)
     ]

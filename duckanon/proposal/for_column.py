@@ -34,7 +34,7 @@ def proposed_for(policy: Policy, warehouse: Warehouse, name: str) -> str:
     if not profiles or not profiles[0].distinct:
         raise HierarchyError([Fault(name, "has no value at all", "list it under columns.drop")])
     proposed = propose_hierarchy(profiles[0], policy.k)
-    if proposed.spec and "builtin" not in proposed.spec:
+    if proposed.spec:
         said = f"hierarchy = {proposed.toml}  # {proposed.why}"
         return f"[quasi_identifiers.{dotted((profiles[0].name,))}]\n{said}"
     listed = proposed.file or to_fill_in(profiles[0])

@@ -7,14 +7,14 @@ from decimal import Decimal
 from typing import Any
 
 from duckanon.engine.types import Family
-from duckanon.proposal.columns import ColumnProfile
-from duckanon.proposal.listed import TODO, ListedHierarchy, by_frequency, ready_made
+from duckanon.proposal.columns import FEW, ColumnProfile
+from duckanon.proposal.listed import ListedHierarchy, by_frequency, like_ready_made
 from duckanon.proposal.numbers import cuts, is_skewed, widths
 from duckanon.proposal.patterns import CODE, DIGITS, DOTTED_DATE, ICD, ISO_MOMENT, LEADING_ZERO, POSTAL
+from duckanon.proposal.ready_made import ReadyMade
 from duckanon.proposal.spread import Form, Spread
 from duckanon.toml.writing import written_value
 
-_FEW = 5  # values that need no hierarchy
 _MOST = 0.9  # of the texts have a form
 _CODES = 12  # characters of the longest code
 _YEAR = 365.25
@@ -39,15 +39,17 @@ class ProposedHierarchy:
 
 def propose_hierarchy(profile: ColumnProfile, k: int) -> ProposedHierarchy:
     if profile.distinct <= 1:
-        return ProposedHierarchy("one value")
+        return ProposedHierarchy("only one value")
+    if profile.ready_made is not None and profile.ready_made.codes:
+        return _ready_made(profile.ready_made)
     if (code := _code(profile)) is not None:
         return code
     if profile.spread is not None:
         measured = _days(profile, profile.spread) if _is_day(profile) else _numbers(profile, profile.spread, k)
         if measured is not None:
             return measured
-    if profile.distinct <= _FEW:
-        return ProposedHierarchy(f"{profile.distinct} values: each by itself, then none")
+    if profile.distinct <= FEW:
+        return ProposedHierarchy(f"each of {profile.distinct} values by itself, then none of them")
     if profile.column.type.family is Family.TIME_OF_DAY:
         return ProposedHierarchy("hours", {"mask": [2]})
     return _listed(profile)
@@ -128,7 +130,7 @@ def _dateformat(profile: ColumnProfile, spread: Spread) -> str | None:
 def _code(profile: ColumnProfile) -> ProposedHierarchy | None:
     """Codes of a form whose first characters say the most."""
     peek = profile.peek
-    if not profile.is_text or profile.distinct <= _FEW or peek.longest > _CODES:
+    if not profile.is_text or profile.distinct <= FEW or peek.longest > _CODES:
         return None
     if peek.share(ICD) >= _MOST and peek.longest > 2:
         return _mask([3, 1] if peek.longest > 3 else [2, 1], "ICD codes: category, then chapter letter")
@@ -149,12 +151,17 @@ def _mask(kept: list[int], why: str) -> ProposedHierarchy:
 
 
 def _listed(profile: ColumnProfile) -> ProposedHierarchy:
-    found = (ready_made(profile) or by_frequency(profile)) if profile.listed else None
-    if found is None:
-        return ProposedHierarchy("no hierarchy fits: each value by itself, then none")
-    if found.builtin is not None:
-        return ProposedHierarchy(found.why, {"builtin": found.builtin}, found)
-    listed = {row[0] for row in found.rows if TODO not in row}
-    return ProposedHierarchy(
-        found.why, file=found, gaps=profile.counts.filled - sum(n for value, n in profile.shared if value in listed)
-    )
+    found = profile.ready_made
+    if found is not None and (found.codes or not found.unknown):
+        return _ready_made(found)
+    listed = like_ready_made(found, profile) if found is not None else by_frequency(profile) if profile.listed else None
+    if listed is None:
+        return ProposedHierarchy("nothing ready-made fits: each value by itself, then none of them")
+    known = sum(n for value, n in profile.shared if value in listed.values)
+    return ProposedHierarchy(listed.why, file=listed, gaps=profile.counts.filled - known)
+
+
+def _ready_made(found: ReadyMade) -> ProposedHierarchy:
+    many = "most" if found.unknown else "all"
+    why = f"{many} values are those of the ready-made {found.name}"
+    return ProposedHierarchy(why, {"builtin": found.name}, gaps=found.unknown)

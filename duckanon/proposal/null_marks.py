@@ -8,7 +8,7 @@ from duckanon.policy import CsvOptions
 from duckanon.proposal.columns import ColumnProfile
 from duckanon.proposal.spread import Form
 
-_MARKS = frozenset("NA N/A n/a na NULL Null null NaN nan None none #N/A - -- ? .".split())
+_MARKS = ("na", "n/a", "#n/a", "null", "nan", "none", "-", "--", "?", ".")
 
 
 def with_null_marks(options: CsvOptions, profiles: list[ColumnProfile]) -> tuple[CsvOptions, list[ColumnProfile]]:
@@ -28,5 +28,5 @@ def with_null_marks(options: CsvOptions, profiles: list[ColumnProfile]) -> tuple
 
 def _marks(profile: ColumnProfile) -> frozenset[str]:
     """Those that all rows have which say no number or day; none where something else is among them."""
-    marks = {value: n for value, n in profile.shared if value in _MARKS}
+    marks = {value: n for value, n in profile.shared if value.lower() in _MARKS}
     return frozenset(marks) if profile.strange and sum(marks.values()) == profile.strange else frozenset()

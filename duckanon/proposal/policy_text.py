@@ -101,13 +101,13 @@ def _quasi_identifier(c: ProposedColumn) -> list[str]:
 def _sensitive(columns: Sequence[ProposedColumn]) -> Iterator[list[str]]:
     found = [c for c in columns if c.role == SENSITIVE]
     for c in found:
-        meaning = "so many different values in every class of k"
         head = f"[sensitive.{dotted((c.name,))}]  # {c.figures}"
         if not c.todo:
-            yield [head, f"l = {c.diversity}  # {meaning}"]
+            yield [head, f"l = {c.diversity}  # so many different values in every class"]
             continue
         yield [
-            f"# {c.why}. If so, {meaning}: {c.diversity}, say. If not, give the column another role.",
+            f"# {c.why[0].upper()}{c.why[1:]}. If so, l is how many different values every",
+            "# class must have, so that nobody learns the one of a person; if not, give the column another role.",
             head,
             f'l = "TODO: how many different values every class must have, such as {c.diversity}"',
         ]

@@ -154,7 +154,7 @@ def _proposed(
     if role.todo and decided:
         role = Role(QUASI_IDENTIFIER, f"{role.why}, but not given as such")
     hierarchy = propose_hierarchy(profile, k) if role.name == QUASI_IDENTIFIER else None
-    file = f"{name}_{named(c.name)}.csv" if hierarchy and hierarchy.file and not hierarchy.spec else None
+    file = f"{name}_{named(c.name)}.csv" if hierarchy and hierarchy.file else None
     return ProposedColumn(
         c.name,
         str(c.type),

@@ -17,15 +17,15 @@ _QUERY = re.compile(r"\s*(select|with|from|values)\s", re.IGNORECASE)
 _ODD = re.compile(r"[^A-Za-z0-9_]+")
 
 
-def source_named(spelled: str, database: Database | None) -> Source:
-    """A query, a file or a table; a table lies in a database."""
+def source_named(spelled: str, database: Database | None, in_memory: bool = False) -> Source:
+    """A query, a file or a table; a table lies in a database, or in one that a program has `in_memory`."""
     if _QUERY.match(spelled):
         return Source(query=spelled, database=database)
     if is_file(spelled) or (database is None and _is_there(spelled)):
         if isinstance(database, ServerAddress):
             raise UsageError([Fault("SOURCE", "a file is read by DuckDB, not by a server", "leave --db out")])
         return Source(file=spelled, database=database)
-    if database is None:
+    if database is None and not in_memory:
         remedy = "name its database with --db, or give a CSV, Parquet or JSON file"
         raise UsageError([Fault("SOURCE", f"'{spelled}' is a table of no database", remedy)])
     return Source(table=spelled, database=database)

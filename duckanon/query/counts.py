@@ -16,13 +16,23 @@ from duckanon.query.steps import select, with_steps
 
 
 @dataclass(frozen=True)
+class RowCounts:
+    """The distinct rows of a relation, and how often each is there."""
+
+    table: exp.Table
+    names: Mapping[str, str]  # of columns of the relation, and what they are called in the table
+    copies: str = "n"
+
+
+@dataclass(frozen=True)
 class ClassedTable:
-    """A table, and the quasi-identifiers that make its classes. Every row counts or, where a column names the `person`
-    of a row, everybody once."""
+    """A table, and the quasi-identifiers that make its classes. Every row counts, as often as the column of its
+    `copies` says; or, where a column names the `person` of a row, everybody once."""
 
     source: Sequence[str]
     qi: Sequence[str]
     person: str | None = None
+    copies: str | None = None
 
     @property
     def groups(self) -> list[exp.Column]:
@@ -37,7 +47,9 @@ class ClassedTable:
     @property
     def number(self) -> str:
         """How many there are in a group of the first step's rows."""
-        return "COUNT(DISTINCT e)" if self.person else "COUNT(*)"
+        if self.person:
+            return "COUNT(DISTINCT e)"
+        return "CAST(SUM(n) AS BIGINT)" if self.copies else "COUNT(*)"
 
     def sizes(self, final: exp.Select) -> exp.Select:
         """A question to the step `sizes`, which has the size x of every class."""
@@ -83,6 +95,7 @@ class ClassedTable:
         """The columns under names of our own."""
         keys = [column(name).as_(f"g{position}", quoted=True) for position, name in enumerate(self.qi)]
         values |= {"e": column(self.person)} if self.person else {}
+        values |= {"n": column(self.copies)} if self.copies else {}
         return {self.renamed: select(*keys, **values).from_(table(*self.source))}
 
 

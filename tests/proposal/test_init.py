@@ -93,9 +93,7 @@ def test_roles_that_are_given_are_taken_and_nothing_is_left_to_decide(
         (["--to", "nowhere/p.toml"], "there is no folder nowhere"),
     ],
 )
-def test_wrong_words_write_nothing(
-    people: Folder, here: Path, duckanon: Command, words: list[str], said: str
-) -> None:
+def test_wrong_words_write_nothing(people: Folder, here: Path, duckanon: Command, words: list[str], said: str) -> None:
     before = people.files()
     told = duckanon("init", "people", "--db", "warehouse.duckdb", *words)
     assert told.code == 2
@@ -149,7 +147,7 @@ def test_a_ready_made_hierarchy_has_rows_left_to_fill_in_and_a_run_says_how_many
     assert "germany,Western Europe,Europe,*" in lands
     assert "France ,Western Europe,Europe,*" in lands
     assert "KENYA,Eastern Africa,Africa,*" in lands
-    assert "Nowhere,TODO,TODO,*" in lands
+    assert "Nowhere,,,*" in lands
     # Which rare ones there are is not told: all that are ready-made stand there.
     assert "Tuvalu,Polynesia,Oceania,*" in lands
     assert "Tonga,Polynesia,Oceania,*" in lands
@@ -183,10 +181,10 @@ def test_odd_names_and_values(hostile: Folder, here: Path, duckanon: Command) ->
 
 def test_a_query_of_several_types(folder: Folder, here: Path, duckanon: Command) -> None:
     folder.sql("CREATE TABLE t AS SELECT i FROM range(400) AS r (i)")
-    query = """SELECT i, 'x' AS one, NULL::INTEGER AS none, [i] AS list, (i % 50)::FLOAT AS f, (i % 7)::DECIMAL(8, 2) AS d,
-        TIMESTAMP '2020-01-01' + INTERVAL (i) HOUR AS at, TIME '08:00:00' + INTERVAL (i % 9) HOUR AS "time", i % 2 = 0 AS b,
-        ('a' || i % 3)::ENUM ('a0', 'a1', 'a2') AS e, CASE WHEN i % 40 = 0 THEN 'NaN'::DOUBLE ELSE i % 30 END AS nan,
-        uuid() AS u, (i % 6)::UTINYINT AS "Diagnose" FROM t"""
+    query = """SELECT i, 'x' AS one, NULL::INTEGER AS none, [i] AS list, (i % 50)::FLOAT AS f,
+        (i % 7)::DECIMAL(8, 2) AS d, TIMESTAMP '2020-01-01' + INTERVAL (i) HOUR AS at, i % 2 = 0 AS b, uuid() AS u,
+        TIME '08:00:00' + INTERVAL (i % 9) HOUR AS "time", ('a' || i % 3)::ENUM ('a0', 'a1', 'a2') AS e,
+        CASE WHEN i % 40 = 0 THEN 'NaN'::DOUBLE ELSE i % 30 END AS nan, (i % 6)::UTINYINT AS "Diagnose" FROM t"""
     told = duckanon("init", query, "--db", "warehouse.duckdb", "--json")
     assert told.code == 0
     columns = {column["name"]: column for column in told.json["columns"]}
@@ -204,7 +202,15 @@ def test_a_csv_file_as_people_write_them(here: Path, duckanon: Command) -> None:
     for i in range(300):
         height = "NA" if i % 20 == 0 else chosen.randrange(150, 200)
         day = f"{chosen.randrange(1, 28)}.{chosen.randrange(1, 13)}.2023"
-        cells = (i, chosen.choice(["Änne", "Bert", "Cem"]), height, day, f"0{chosen.randrange(1000, 1050)}", i % 6, i * 91)
+        cells = (
+            i,
+            chosen.choice(["Änne", "Bert", "Cem"]),
+            height,
+            day,
+            f"0{chosen.randrange(1000, 1050)}",
+            i % 6,
+            i * 91,
+        )
         lines.append(";".join(map(str, cells)))
     (here / "Umfrage 1.csv").write_bytes("\n".join(lines).encode("latin-1"))
     told = duckanon("init", "Umfrage 1.csv", "--json")
@@ -239,7 +245,9 @@ def test_a_draft_elsewhere_finds_its_source(people: Folder, here: Path, duckanon
 
 def test_the_number_of_statements_does_not_depend_on_the_columns(folder: Folder) -> None:
     wide = ", ".join(f"(hash(i + {n}) % {3 + n * 7})::INTEGER AS c{n}" for n in range(60))
-    folder.sql(f"CREATE TABLE wide AS SELECT {wide} FROM range(300) AS r (i)", "CREATE TABLE thin AS SELECT c9 FROM wide")
+    folder.sql(
+        f"CREATE TABLE wide AS SELECT {wide} FROM range(300) AS r (i)", "CREATE TABLE thin AS SELECT c9 FROM wide"
+    )
     scans = {}
     for name in ("wide", "thin"):
         with open_warehouse(folder.database, writable=False) as warehouse, warehouse.workbench.traced() as executed:
@@ -253,7 +261,8 @@ def test_of_a_large_table_a_part_of_the_values_is_counted(folder: Folder, monkey
     """As if 30,000 rows were many."""
     folder.sql(
         """CREATE TABLE big AS SELECT i AS id, 'k' || hash(i) % 20000 AS code, (hash(i + 1) % 90)::INTEGER AS age,
-            DATE '1950-01-01' + (hash(i + 2) % 15000)::INTEGER AS born, ['a', 'b', 'c'][1 + (hash(i + 3) % 3)::INTEGER] AS sex
+            DATE '1950-01-01' + (hash(i + 2) % 15000)::INTEGER AS born,
+            ['a', 'b', 'c'][1 + (hash(i + 3) % 3)::INTEGER] AS sex
         FROM range(30000) AS r (i)"""
     )
     exactly = folder.sql(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 
@@ -105,7 +106,7 @@ def test_widths_are_round_and_nest() -> None:
     for reach in (3, 30, 700, 12_345, 10**9):
         chosen = widths(spread([float(x * reach // 500) for x in range(500)]))
         assert chosen
-        assert all(wide % narrow == 0 for narrow, wide in zip(chosen, chosen[1:], strict=False))
+        assert all(wide % narrow == 0 for narrow, wide in pairwise(chosen))
 
 
 def test_numbers_of_which_a_few_lie_far_above_most_are_cut_at_quantiles_and_at_no_value_of_theirs() -> None:
@@ -115,7 +116,7 @@ def test_numbers_of_which_a_few_lie_far_above_most_are_cut_at_quantiles_and_at_n
     levels = cuts(found, 5)
     assert len(levels) == 3
     assert not {float(cut) for level in levels for cut in level} & set(incomes)
-    for finer, coarser in zip(levels, levels[1:], strict=False):
+    for finer, coarser in pairwise(levels):
         assert set(coarser) < set(finer)
 
 
