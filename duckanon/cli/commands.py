@@ -86,12 +86,14 @@ def run(options: argparse.Namespace) -> int:
 def check(options: argparse.Namespace) -> int:
     from duckanon.audit.check import check
     from duckanon.audit.node import check_node
+    from duckanon.cli.log import Terminal
 
     if options.release and options.levels is not None:
         remedy = "the release is at the levels that it is at"
         raise UsageError([Fault("--levels", "has no meaning with --release", remedy)])
     policy = _policy(options)
-    with _open(policy, options.db, False, options) as warehouse:
+    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+        watch.say(f"measuring {policy.name}")
         if options.levels is not None:
             result = check_node(policy, warehouse, options.levels)
         else:
@@ -198,13 +200,16 @@ def sql(options: argparse.Namespace) -> int:
         return GOOD
     from duckanon.analysts.far_script import far_script
     from duckanon.analysts.script import script
+    from duckanon.cli.log import Terminal
 
     policy = _policy(options)
-    with _open(policy, options.db, writable=False) as warehouse:
+    with _open(policy, options.db, writable=False) as warehouse, Terminal() as watch:
+        watch.say(f"searching {policy.name}")
         if warehouse.is_workbench:
-            say(script(policy, warehouse, options.levels, options.dialect or OWN))
+            printed = script(policy, warehouse, options.levels, options.dialect or OWN)
         else:
-            say(far_script(policy, warehouse, options.levels, options.dialect))
+            printed = far_script(policy, warehouse, options.levels, options.dialect)
+    say(printed)
     return GOOD
 
 
@@ -252,8 +257,10 @@ def _proposed(policy: Policy, options: argparse.Namespace) -> int:
 
 def metrics(options: argparse.Namespace) -> int:
     from duckanon.analysts.metrics import measure, metrics_text, open_source
+    from duckanon.cli.log import Terminal
 
-    with open_source(options.source, options.db) as warehouse:
+    with open_source(options.source, options.db) as warehouse, Terminal() as watch:
+        watch.say(f"measuring {options.source}")
         found = measure(warehouse, options.source, options.qi, options.sensitive, options.k, options.entity)
     say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
     return GOOD
