@@ -24,7 +24,7 @@ from duckanon.toml import Section
 from duckanon.toml.checks import is_number, number, one_of, text, texts, whole
 
 METHODS = (*FULL_DOMAIN, *LOCAL)
-_UNDECIDED = re.compile(r"TODO\b[\s:]*")
+_UNDECIDED = re.compile(r"TODO(:|\s|$)\s*")
 LOSSES = ("ncp", "precision", "discernibility")
 
 

@@ -74,7 +74,7 @@ def profile_columns(
     peeks = first_look(relation, columns, warehouse)
     forms = {i: form for i, c in enumerate(columns) if (form := form_of(c, peeks[i])) is not None}
     counted = count_values(relation, columns, peeks, set(forms), rows, k, warehouse, scratch)
-    spreads = measure_spread(counted.table, forms, k, scratch.workbench)
+    spreads = measure_spread(counted.table, forms, scratch.workbench)
     strange = _strange(relation, columns, forms, counted, warehouse)
     shared = _shared(counted, k, scratch)
     words = {i: c.name for i, c in enumerate(columns) if i not in spreads and i not in counted.sampled}

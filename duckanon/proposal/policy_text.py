@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -32,14 +33,14 @@ def policy_text(
 ) -> str:
     """`file`: what the policy is called, in what it says of itself."""
     parts = [
-        _opening(rows, columns, file),
+        _opening(rows, columns, shlex.quote(file)),
         [f"name = {written_value(name)}"],
         list(_source(source, folder)),
         list(_privacy(k, columns, unmapped)),
         *(_quasi_identifier(c) for c in columns if c.role == QUASI_IDENTIFIER),
         *_sensitive(columns),
         list(_others(columns)),
-        list(_search(columns, file)),
+        list(_search(columns, shlex.quote(file))),
         list(_release(source, name)),
         list(_told(riskiest, rows)),
     ]

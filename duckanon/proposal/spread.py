@@ -74,7 +74,7 @@ def form_of(c: Column, peek: Peek) -> Form | None:
     return None
 
 
-def measure_spread(values: exp.Table, forms: Mapping[int, Form], k: int, workbench: Workbench) -> dict[int, Spread]:
+def measure_spread(values: exp.Table, forms: Mapping[int, Form], workbench: Workbench) -> dict[int, Spread]:
     """One question for all columns; of a column without any number or day there is no spread."""
     if not forms:
         return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,7 +23,8 @@ def proposal_text(proposal: Proposal, wrote: Sequence[Path]) -> str:
         lines += ["", "  riskiest together: rows alone with what they have in"]
     for found in proposal.riskiest:
         about = "" if found.exact else "about "
-        lines.append(f"    {', '.join(found.columns)}: {about}{found.alone:,} ({found.alone / proposal.rows:.1%})")
+        named = ", ".join(map(_shortened, found.columns))
+        lines.append(f"    {named}: {about}{found.alone:,} ({found.alone / proposal.rows:.1%})")
     lines += ["", *(f"wrote {path}" for path in wrote)]
     return "\n".join([*lines, _next_step(proposal)])
 
@@ -46,7 +48,7 @@ def _shortened(text: str, most: int = _WIDEST) -> str:
 
 
 def _next_step(proposal: Proposal) -> str:
-    todo = proposal.todos
+    todo, path = proposal.todos, shlex.quote(str(proposal.path))
     if not todo:
-        return f"read it, then: duckanon run {proposal.path}"
-    return f"read it and decide {todo} TODO{'s' if todo > 1 else ''} in it, then: duckanon run {proposal.path}"
+        return f"read it, then: duckanon run {path}"
+    return f"read it and decide {todo} TODO{'s' if todo > 1 else ''} in it, then: duckanon run {path}"
