@@ -33,6 +33,7 @@ PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "macros": macros.against_plain_sql,
     "scale": scale.of_runs,
     "warehouses": warehouses.against_their_own_floor,
+    "cluster": warehouses.of_a_cluster,
     "peers": peers.against_peers,
 }
 

@@ -20,6 +20,7 @@ class Wanted:
     kind: str = "parquet"
     partition_by: str | None = None
     entity: str | None = None
+    where: str = "workbench"  # the lattice is walked
 
     def by(self, method: str) -> Wanted:
         return replace(self, method=method)
@@ -41,7 +42,7 @@ def written(data: Data, wanted: Wanted, to: str = "released.parquet") -> str:
         f"[source]\n{_source(data)}",
         f"[privacy]\nk = {wanted.k}\nsuppression = {wanted.suppression}",
         f"entity = {json.dumps(wanted.entity)}" if wanted.entity else "",
-        f"[search]\nmethod = {json.dumps(wanted.method)}\n{limit}",
+        f"[search]\nmethod = {json.dumps(wanted.method)}\nwhere = {json.dumps(wanted.where)}\n{limit}",
         f"[release]\nkind = {json.dumps(wanted.kind)}\nto = {json.dumps(to)}",
         f"partition_by = {json.dumps([wanted.partition_by])}" if wanted.partition_by else "",
         f"[columns]\nidentifiers = {json.dumps(data.others)}",

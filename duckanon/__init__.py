@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from duckanon.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import pandas
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from duckanon.models import Finding
     from duckanon.policy import Policy
+    from duckanon.proposal.proposal import Proposal
     from duckanon.result import Result
 
 __version__ = VERSION
@@ -52,9 +53,11 @@ __all__ = [
     "UsageError",
     "__version__",
     "check",
+    "compare",
     "connect",
     "history",
     "metrics",
+    "propose",
     "run",
 ]
 
@@ -104,13 +107,67 @@ def run(
         return run(wanted, warehouse, address, RunOptions(replace, dry_run, if_changed, incremental), watch)
 
 
-def check(policy: Policy | str | Path, db: Any, *, release: bool = False) -> Result:
-    """Measure the source, or the existing release, against the policy; writes nothing."""
+def check(
+    policy: Policy | str | Path, db: Any, *, release: bool = False, levels: Mapping[str, int] | str | None = None
+) -> Result:
+    """Measure the source, or the existing release, against the policy; writes nothing. `levels`: the source at this
+    node of the lattice, as if it were released; columns that are not named are as fine as they may be."""
     from duckanon.audit.check import check
+    from duckanon.audit.node import check_node
+    from duckanon.engine.opening import warehouse_of
+    from duckanon.errors import Fault, UsageError
+
+    if release and levels is not None:
+        raise UsageError([Fault("levels", "have no meaning with release=True", "it is at the levels that it is at")])
+    with warehouse_of(db) as warehouse:
+        if levels is not None:
+            return check_node(_policy(policy), warehouse, levels)
+        return check(_policy(policy), warehouse, release=release)
+
+
+def compare(
+    policy: Policy | str | Path,
+    db: Any,
+    *,
+    k: Sequence[int] = (),
+    suppression: Sequence[float | int] = (),
+    method: Sequence[str] = (),
+) -> pandas.DataFrame:
+    """Other k, budgets and methods side by side, from one census: a row per combination; writes nothing.
+
+    None of k or suppression: the policy's own; none of method: every one that it can use.
+    """
+    from duckanon.comparison import Comparing, Grid
+    from duckanon.comparison.told import as_frame
     from duckanon.engine.opening import warehouse_of
 
+    comparing = Comparing(_policy(policy), Grid(list(k), list(suppression), list(method)))
     with warehouse_of(db) as warehouse:
-        return check(_policy(policy), warehouse, release=release)
+        return as_frame(comparing.run(warehouse))
+
+
+def propose(
+    db: Any,
+    source: str,
+    *,
+    k: int = 5,
+    qi: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    identifiers: str | Sequence[str] = (),
+    to: str | Path | None = None,
+) -> Proposal:
+    """A first policy for a table, view, query or file. Nothing is written until the proposal is asked to, to the file
+    `to`."""
+    from pathlib import Path
+
+    from duckanon.engine.opening import warehouse_of
+    from duckanon.proposal.proposal import Given, propose
+    from duckanon.proposal.sources import source_named
+
+    given = Given(*([names] if isinstance(names, str) else names for names in (qi, sensitive, identifiers)))
+    with warehouse_of(db) as warehouse:
+        wanted = source_named(source, warehouse.database, in_memory=True)
+        return propose(wanted, warehouse, k, given, None if to is None else Path(to))
 
 
 def metrics(

@@ -10,9 +10,10 @@ from duckanon.cli.interrupts import starting
 def main() -> int:
     """Run the command line; until it is loaded, Ctrl-C has its answer already."""
     starting()
+    from duckanon.cli.interrupts import ended
     from duckanon.cli.words import main as command
 
-    return command()
+    return ended(command())
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from duckanon.census.people import people_told
 from duckanon.errors import Message, discreet
 from duckanon.policy import Policy
 from duckanon.recoding import Found, Recoding
-from duckanon.recoding.explain import GENERALIZED, hollow, risk_before
+from duckanon.recoding.explain import GENERALIZED, hollow, meant_as_a_share, risk_before
 from duckanon.result import Result, step_json
 
 _ONCE = '; if that is what you want, release once with difference = "warn"'
@@ -49,7 +49,7 @@ class Outcome:
             classes=audited.classes,
             constraints=audited.findings,
             privacy=audited.told,
-            utility=recoding.utility(),
+            utility=recoding.utility() | recoding.fidelity(),
             release={"kind": policy.release.kind, "to": policy.release.to},
             reasons=tuple(reasons),
             descriptions=recoding.described(),
@@ -82,9 +82,16 @@ class Outcome:
             heights={h.column.name: h.height for h in census.hierarchies},
             path=tuple(step_json(census.hierarchies, step) for step in found.path) if found else (),
             seconds=self.seconds,
-            warnings=(*self.warnings, *census.warnings, *hollow(known["levels"], census), *more_warnings),
+            warnings=(
+                *self.warnings,
+                *meant_as_a_share(self.policy, census.rows),
+                *census.warnings,
+                *hollow(known["levels"], census),
+                *more_warnings,
+            ),
             before=risk_before(found.bottom) if found else None,
             effort=found.effort if found else None,
+            budget=self.policy.budget(census.rows),
             **known,
         )
 

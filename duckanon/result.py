@@ -9,7 +9,6 @@ from typing import Any
 from duckanon.errors import InfeasibleError, Message
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.models import Finding
-from duckanon.recoding.explain import GENERALIZED
 from duckanon.search import Step
 
 
@@ -35,11 +34,12 @@ class Result:
     before: dict[str, Any] | None = None  # risk of the source as it is
     descriptions: dict[str, str] = field(default_factory=dict)  # what each level does, in words
     dry_run: bool = False
-    failed_at: str = GENERALIZED  # where the constraints of an infeasible policy were measured
+    failed_at: str = ""  # where the constraints were measured, if not in the release
     classes_by_levels: list[dict[str, Any]] | None = None  # of local recoding: the combinations of levels in use
     effort: dict[str, Any] | None = None  # of a search of the whole lattice: nodes there were, measured, pruned
     proven: bool = True  # of an infeasible policy: that there is no release, and not only none was found
     people: dict[str, int | None] | None = None  # where people are counted
+    budget: int | None = None  # of a run, or of a node: how many rows may be suppressed
     since: str | None = None  # of an unchanged release: when it was made
     run: dict[str, str] = field(default_factory=dict)  # of a run: policy_hash, version, started
 
@@ -79,6 +79,8 @@ class Result:
                 "dry_run": self.dry_run,
                 "before": self.before,
             }
+        if self.budget is not None:
+            document["budget"] = self.budget
         document |= self.run
         if self.since is not None:
             document["since"] = self.since

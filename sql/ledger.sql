@@ -69,7 +69,7 @@ COMMENT ON COLUMN duckanon.releases.version IS 'version of duckanon';
 COMMENT ON COLUMN duckanon.releases.message IS 'why there is no release, or how many rows an incremental one added; never a value of a row';
 COMMENT ON COLUMN duckanon.releases.recorded IS 'which row of the ledger this is: 1, 2, …; the order of the runs, whatever the clocks say';
 COMMENT ON COLUMN duckanon.releases.started_at IS 'when the run began, UTC';
-COMMENT ON COLUMN duckanon.releases.policy_text IS 'the policy file as it was';
+COMMENT ON COLUMN duckanon.releases.policy_text IS 'the policy as it was run: its file, or what it says with the overrides of the command';
 COMMENT ON COLUMN duckanon.releases.shows IS 'JSON: what the level of each quasi-identifier shows, in words and by its rule; NULL with local recoding';
 COMMENT ON COLUMN duckanon.releases.warnings IS 'JSON: what a person should be told of the run; never a value of a row';
 COMMENT ON COLUMN duckanon.releases.release_fingerprint IS 'SHA-256 of what was released: of the rows of a relation, or of the bytes of the files';

@@ -17,6 +17,7 @@ from duckanon.hierarchy.build import build_hierarchies
 from duckanon.hierarchy.domains import TupleDomains
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
+from duckanon.policy.hierarchy import PREFIXES
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import folded
 
@@ -102,5 +103,11 @@ def builtins_text() -> str:
     for name, path in known.items():
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.reader(file))
-        lines.append(f"  {name:<{width}}  {len(rows) - 1:>4} values  {' → '.join(rows[1])}")
+        values = "groups of codes" if rows[0][0] != "level_0" else "values"
+        lines.append(f"  {name:<{width}}  {len(rows) - 1:>4} {values}  {' → '.join(rows[1])}")
+    lines += [f"  {name:<{width}}  codes, by their first characters: {kept}" for name, kept in _prefixes().items()]
     return "\n".join(lines)
+
+
+def _prefixes() -> dict[str, str]:
+    return {name: ", ".join(map(str, spec.kept)) for name, spec in PREFIXES.items()}

@@ -17,11 +17,12 @@ from duckanon.hierarchy import named_levels
 from duckanon.local import find_placement
 from duckanon.policy import MappingFile, Policy
 from duckanon.query.expressions import column, create
-from duckanon.query.names import folded, quoted
+from duckanon.query.names import quoted
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
 from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.search import search
+from duckanon.search.given import given_node
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
@@ -43,7 +44,7 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
             header = f"policy {policy.name}, every class at its own levels, as {policy.search.method} places them"
             releasing = _local_statements(measurer, source, scratch)
         else:
-            node = given_node(levels, census) if levels else _found(measurer)
+            node = given_node(levels, census) if levels is not None else _found(measurer)
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
             header = f"policy {policy.name}, levels {shown}"
             releasing = _node_statements(measurer.brought(node), node, source, scratch)
@@ -76,34 +77,6 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
         listed = exp.select(*map(column, names)).from_(exp.values(rows, alias="listed", columns=names))
         return Executed(executed.note, create("TABLE", listing, listed, temporary=True))
     return executed
-
-
-def given_node(levels: str, census: Census) -> Node:
-    """The node that `--levels age=2,zip=1` names; columns that are not named stay as fine as they may be."""
-    names = {folded(h.column.name): h for h in census.hierarchies}
-    chosen = {name: h.lowest for name, h in names.items()}
-    faults = []
-    named: set[str] = set()
-    for part in levels.split(","):
-        name, equals, level = part.rpartition("=")
-        if not equals:
-            faults.append(Fault("--levels", f"'{part}' names no level", "write COLUMN=LEVEL, such as age=2"))
-            continue
-        hierarchy = names.get(folded(name.strip()))
-        if hierarchy is None:
-            remedy = f"quasi-identifiers: {', '.join(h.column.name for h in census.hierarchies)}"
-            faults.append(Fault("--levels", f"'{part}' names no quasi-identifier", remedy))
-        elif folded(name.strip()) in named:
-            faults.append(Fault("--levels", f"'{part}' names a column for the second time"))
-        elif not level.strip().isdecimal() or int(level) not in hierarchy.allowed:
-            what = f"'{part}' must be a level from {hierarchy.lowest} to {hierarchy.highest}"
-            faults.append(Fault("--levels", what))
-        else:
-            chosen[folded(name.strip())] = int(level)
-            named.add(folded(name.strip()))
-    if faults:
-        raise UsageError(faults)
-    return tuple(chosen.values())
 
 
 def _found(measurer: Measurer) -> Node:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from duckanon.audit import Audit, People
 from duckanon.audit.people import people_of
-from duckanon.audit.release import audit_release
+from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
@@ -22,7 +23,8 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.query.names import folded
-from duckanon.recoding.utility import Lost, lost_utility
+from duckanon.query.steps import select
+from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
 from duckanon.search.lattice import Node
@@ -49,7 +51,8 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
             outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
             people = People(relation, qi, there, source.entity.name) if source.entity else None
-        audited = audit_release(policy, relation, census, people, there)
+        counts = count_rows(relation, census, there)
+        audited = audit_release(policy, counts, census, people, there)
         utility = _utility(policy, census, node, audited, _shown_classes(census, relation, there.engine, scratch))
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
@@ -207,16 +210,14 @@ def _lost(census: Census, hierarchy: Hierarchy, level: int | None, shown: exp.Ta
     lowest = exp.select("label", "level", "ncp", "loss").from_(ranked.subquery("ranked")).where("nth = 1")
     label = column(hierarchy.column.name)
     counts = exp.select(label.as_("label"), sql("SUM(x_)").as_("n")).from_(shown).group_by(label)
-    query = exp.select(
-        sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"),
-        *(sql(f"COALESCE(SUM(c.n * m.{figure}), 0)") for figure in ("level", "ncp", "loss")),
-    )
-    query = query.from_(counts.subquery("c")).join(lowest.subquery("m"), on=sql("c.label = m.label"), join_type="left")
-    ((strange, levels, ncp, loss),) = census.workbench.fetch(query)
+    on = sql("c.label = m.label")
+    joined = counts.subquery("c"), lowest.subquery("m")
+    strangers = exp.select(sql("COUNT(CASE WHEN m.label IS NULL AND c.label IS NOT NULL THEN 1 END)"))
+    ((strange,),) = census.workbench.fetch(strangers.from_(joined[0]).join(joined[1], on=on, join_type="left"))
     if strange:
         return None
-    if level is not None:
-        # The loss of one node is that of its levels over all source rows; NULL is generalized with the others.
-        ((rows,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x_), 0)")).from_(shown))
-        return Lost(float(rows) * level / hierarchy.height, float(ncp), hierarchy.levels[level].loss)
-    return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))
+    known = sql("COALESCE(m.level, :level)", level=literal(level or 0))
+    labels = select(id="c.label", level=known, n="c.n", ncp="m.ncp", loss="m.loss").from_(joined[0])
+    lost = lost_by_labels(labels.join(joined[1], on=on, join_type="left"), census.workbench)
+    # The loss of one node is that of its levels over all source rows; NULL is generalized with the others.
+    return lost if level is None else replace(lost, loss=hierarchy.levels[level].loss)

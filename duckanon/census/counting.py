@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -21,6 +21,7 @@ from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
 
 # A kept column with more rows than this alone with their value is worth a warning.
@@ -60,7 +61,7 @@ class Census:
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
     afar: CensusAfar | None = None  # where the table is in the warehouse
-    counted: exp.Table | None = None  # the tuples by their values, if a warehouse afar keeps them
+    counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
 
     @property
     def workbench(self) -> Workbench:
@@ -165,7 +166,7 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
     telling = _telling_columns(source, table, rows, engine)
-    warnings += telling.values()
+    warnings += _telling(telling)
     warnings += repeated_identifiers(source)
     census = Census(
         table=table,
@@ -212,8 +213,8 @@ def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | No
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, str]:
-    """A word on each kept column in which many rows are alone with their value: it may identify them by itself."""
+def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, float]:
+    """The kept columns that may identify people by themselves: the share of rows that are alone with their value."""
     told = {}
     for position, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
@@ -222,9 +223,16 @@ def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: E
         counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
         ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
-            share = f"{alone / rows:.0%} of the rows are alone with their value"
-            told[kept.name] = f"columns.keep: {kept.name}: {share}, and it is released unchanged; is it an identifier?"
+            told[kept.name] = alone / rows
     return told
+
+
+def _telling(columns: dict[str, float]) -> Iterator[str]:
+    """A word on these columns, which are released as they are."""
+    if columns:
+        named = ", ".join(f"{name} ({share:.0%})" for name, share in columns.items())
+        what = "so many of the rows are alone with their value, and it is released unchanged"
+        yield f"columns.keep: {named}: {what}; is it an identifier?"
 
 
 def brought(policy: Policy, census: Census, node: tuple[int, ...]) -> Census:

@@ -14,7 +14,18 @@ from duckanon.engine.types import TEXT, Family, Type
 from duckanon.errors import Fault, Message, SourceError, Value
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
-from duckanon.policy import Dates, Intervals, MappingFile, MappingTable, Mask, Policy, QuasiIdentifier, Sensitive
+from duckanon.policy import (
+    Cuts,
+    Dates,
+    Intervals,
+    MappingFile,
+    MappingTable,
+    Mask,
+    Policy,
+    Prefixes,
+    QuasiIdentifier,
+    Sensitive,
+)
 from duckanon.query.expressions import any_of, column, sql
 from duckanon.query.names import folded, quoted
 
@@ -185,7 +196,7 @@ def _named_by_text(policy: Policy, warehouse: Warehouse, type_: Type) -> set[str
     if type_.family in (Family.OTHER, Family.LIST):
         return sensitive | set(generalized)
     as_texts = policy.unmapped == "top" and type_.is_float  # what is shown beside the top is a text
-    kinds = (Mask, MappingFile, MappingTable)
+    kinds = (Mask, Prefixes, MappingFile, MappingTable)
     return sensitive | {name for name, kind in generalized.items() if as_texts or isinstance(kind, kinds)}
 
 
@@ -224,7 +235,7 @@ def reading_of(policy: Policy) -> Reading:
     """Which columns of a file a rule of the policy interprets. What it does not, a CSV file gives as it is written."""
     kinds = [(q.column, q.hierarchy) for q in policy.quasi_identifiers]
     listed = [column for column, hierarchy in kinds if isinstance(hierarchy, (Mask, MappingFile, MappingTable))]
-    ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, Intervals)]
+    ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, (Intervals, Cuts))]
     dated = [column for column, hierarchy in kinds if isinstance(hierarchy, Dates)]
     measured = [s.column for s in policy.sensitive if any(m.numbers is not Numbers.UNUSED for m in models_of(s))]
     return Reading(

@@ -14,7 +14,7 @@ from duckanon.models import Numbers
 from duckanon.models.registry import models_of
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import case_of, column, literal, sql, table, text_of
-from duckanon.query.functions import cast_or_null, composed, replaced
+from duckanon.query.functions import cast_or_null, look
 from duckanon.query.steps import with_steps
 
 # Stands for "no level": policies number their levels from 0.
@@ -175,14 +175,7 @@ def _spellings(named: list[str], table: exp.Table, workbench: Workbench) -> dict
         sql("CAST(COALESCE(SUM(CASE WHEN :other THEN t.rows END), 0) AS BIGINT)", other=other),
     )
     text = text_of(column("value"))
-    values = exp.select(text.as_("text"), _look(text).as_("look"), "rows").from_(table).subquery("t")
-    query = query.from_(texts).join(values, on=sql("t.look = :look", look=_look(spelled)), join_type="left")
+    values = exp.select(text.as_("text"), look(text).as_("look"), "rows").from_(table).subquery("t")
+    query = query.from_(texts).join(values, on=sql("t.look = :look", look=look(spelled)), join_type="left")
     counts = {row[0]: row[1:] for row in workbench.fetch(query.group_by(spelled))}
     return {text: counts[text] for text in named}
-
-
-def _look(text: exp.Expr) -> exp.Expr:
-    """A text without what the eye does not tell: case, kinds and numbers of spaces, signs of no width, and whether an
-    accent is a sign of its own."""
-    spaced = replaced(replaced(composed(text), r"\p{Cf}", ""), r"[\s\p{Z}]+", " ")
-    return composed(sql("LOWER(TRIM(:spaced))", spaced=spaced))

@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
 from duckanon.policy.database import Database
+from duckanon.policy.overrides import SHORT, given
 
 if TYPE_CHECKING:
+    from duckanon.comparison import Choice, Comparison
     from duckanon.engine import Warehouse
     from duckanon.result import Result
 
@@ -39,6 +43,22 @@ def demo(options: argparse.Namespace) -> int:
     return GOOD if result.good else FAILS
 
 
+def init(options: argparse.Namespace) -> int:
+    from duckanon.engine.opening import open_warehouse
+    from duckanon.proposal.proposal import Given, propose
+    from duckanon.proposal.sources import source_named
+    from duckanon.proposal.summary import proposal_text
+
+    source = source_named(options.source, options.db)
+    given = Given(options.qi, options.sensitive, options.identifier)
+    with open_warehouse(options.db, writable=False) as warehouse:
+        proposal = propose(source, warehouse, options.k, given, options.to)
+    wrote = proposal.write()
+    document = json.dumps(proposal.as_json(wrote), ensure_ascii=False)
+    say(document if options.json else proposal_text(proposal, wrote))
+    return GOOD
+
+
 def run(options: argparse.Namespace) -> int:
     from duckanon.cli.log import JsonLog, Terminal
     from duckanon.engine.lock import one_at_a_time
@@ -46,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import RunOptions, run
 
-    policy = Policy.load(options.policy)
+    policy = _policy(options)
     writable = policy.release.is_relation and not options.dry_run
     options.watch = JsonLog(policy.name) if options.log else Terminal()
     database = _database(policy, options.db)
@@ -65,11 +85,63 @@ def run(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     from duckanon.audit.check import check
+    from duckanon.audit.node import check_node
+    from duckanon.cli.log import Terminal
 
-    policy = Policy.load(options.policy)
-    with _open(policy, options.db, False, options) as warehouse:
-        result = check(policy, warehouse, release=options.release)
+    if options.release and options.levels is not None:
+        remedy = "the release is at the levels that it is at"
+        raise UsageError([Fault("--levels", "has no meaning with --release", remedy)])
+    policy = _policy(options)
+    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+        watch.say(f"measuring {policy.name}")
+        if options.levels is not None:
+            result = check_node(policy, warehouse, options.levels)
+        else:
+            result = check(policy, warehouse, release=options.release)
     return _told(result, options)
+
+
+def compare(options: argparse.Namespace) -> int:
+    from duckanon.cli.interrupts import INTERRUPTED
+    from duckanon.cli.log import Terminal
+    from duckanon.comparison import Comparing, Grid
+    from duckanon.policy.load import load_policy
+    from duckanon.policy.overrides import values
+
+    options.overrides = given({}, options.set)
+    grid = Grid(**{word.strip("-"): values(word, text) for word, text in _short(options).items()})
+    policy = load_policy(Path(options.policy), options.overrides)
+    interrupted = False
+    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+        comparing = Comparing(policy, grid, watch)
+        try:
+            comparing.run(warehouse)
+        except KeyboardInterrupt:
+            if not comparing.choices:
+                raise
+            interrupted = True
+    comparison = comparing.so_far()
+    say(_compared(comparison, options))
+    if interrupted:
+        return INTERRUPTED
+    return GOOD if any(choice.status == "holds" for choice in comparison.choices) else FAILS
+
+
+def _compared(comparison: Comparison, options: argparse.Namespace) -> str:
+    from duckanon.comparison import told
+
+    start = ["duckanon", "run", options.policy, *(("--db", str(options.db)) if options.db else ())]
+
+    def command(choice: Choice) -> str:
+        """What is set stays so, but for what the choice changes."""
+        changed = [SHORT[word] for word in choice.wanted.changes]
+        pairs = zip(options.set, options.overrides, strict=True)
+        kept = [("--set", text) for text, override in pairs if override.key not in changed]
+        return shlex.join(chain(start, *kept, *choice.wanted.changes.items()))
+
+    if options.json:
+        return json.dumps(told.as_json(comparison, command), ensure_ascii=False, default=str)
+    return told.as_csv(comparison, command) if options.csv else told.as_text(comparison, command)
 
 
 def history(options: argparse.Namespace) -> int:
@@ -128,20 +200,24 @@ def sql(options: argparse.Namespace) -> int:
         return GOOD
     from duckanon.analysts.far_script import far_script
     from duckanon.analysts.script import script
+    from duckanon.cli.log import Terminal
 
-    policy = Policy.load(options.policy)
-    with _open(policy, options.db, writable=False) as warehouse:
+    policy = _policy(options)
+    with _open(policy, options.db, writable=False) as warehouse, Terminal() as watch:
+        watch.say(f"searching {policy.name}")
         if warehouse.is_workbench:
-            say(script(policy, warehouse, options.levels, options.dialect or OWN))
+            printed = script(policy, warehouse, options.levels, options.dialect or OWN)
         else:
-            say(far_script(policy, warehouse, options.levels, options.dialect))
+            printed = far_script(policy, warehouse, options.levels, options.dialect)
+    say(printed)
     return GOOD
 
 
 def _must_have_a_meaning(options: argparse.Namespace) -> None:
     """An option that would be ignored is a question misunderstood."""
     if options.metrics is not None:
-        given, beside = {"--levels": options.levels, "--db": options.db}, "--metrics"
+        given = {"--levels": options.levels, "--db": options.db, "--set": options.set}
+        given, beside = given | _short(options), "--metrics"
         remedy = "it prints SELECTs for a table of any warehouse, as it is"
     else:
         given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
@@ -158,6 +234,8 @@ def hierarchy(options: argparse.Namespace) -> int:
         say(builtins_text())
         return GOOD
     policy = Policy.load(options.policy)
+    if options.propose:
+        return _proposed(policy, options)
     with _open(policy, options.db, writable=False) as warehouse:
         text, faults = show(policy, warehouse, options.column, options.csv)
     if text:
@@ -167,10 +245,22 @@ def hierarchy(options: argparse.Namespace) -> int:
     return WRONG if faults else GOOD
 
 
+def _proposed(policy: Policy, options: argparse.Namespace) -> int:
+    from duckanon.proposal.for_column import proposed_for
+
+    if options.column is None or options.csv:
+        raise UsageError([Fault("--propose", "goes with a column, and without --csv", "name the column")])
+    with _open(policy, options.db, writable=False) as warehouse:
+        say(proposed_for(policy, warehouse, options.column))
+    return GOOD
+
+
 def metrics(options: argparse.Namespace) -> int:
     from duckanon.analysts.metrics import measure, metrics_text, open_source
+    from duckanon.cli.log import Terminal
 
-    with open_source(options.source, options.db) as warehouse:
+    with open_source(options.source, options.db) as warehouse, Terminal() as watch:
+        watch.say(f"measuring {options.source}")
         found = measure(warehouse, options.source, options.qi, options.sensitive, options.k, options.entity)
     say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
     return GOOD
@@ -193,8 +283,20 @@ def _told(result: Result, options: argparse.Namespace) -> int:
         for reason in result.reasons if not logged else ():
             say("duckanon: " + reason, sys.stderr)
     else:
-        say(summary(result), sys.stdout if result.good or logged else sys.stderr)
+        say(summary(result, options.policy), sys.stdout if result.good or logged else sys.stderr)
     return GOOD if result.good else FAILS
+
+
+def _policy(options: argparse.Namespace) -> Policy:
+    """The policy as it is run: what its file says, but for what the command does."""
+    from duckanon.policy.load import load_policy
+
+    options.overrides = given(_short(options), options.set)
+    return load_policy(Path(options.policy), options.overrides)
+
+
+def _short(options: argparse.Namespace) -> dict[str, str | None]:
+    return {word: getattr(options, word.strip("-")) for word in SHORT}
 
 
 def _database(policy: Policy, override: Database | None) -> Database | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 INTERRUPTED = 130  # the exit code
 
@@ -18,6 +19,18 @@ def started() -> None:
     """From here on a KeyboardInterrupt unwinds what was begun."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _interrupt)
+
+
+def ended(code: int) -> int:
+    """The exit code. Where a thread still waits for a server that does not answer, at once: to take everything down
+    around it would be told at length."""
+    from duckanon.engine.postgres.connection import somebody_waits
+
+    if code == INTERRUPTED and somebody_waits():
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 def _leave(*_: object) -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 from duckanon.models import Finding
 from duckanon.query.expressions import TOLERANCE
 from duckanon.result import Result
 
+# Of all there was: what loses more may have lost it to its method.
+_MUCH = 0.3
 
-def summary(result: Result) -> str:
-    """A run or check in a screenful."""
+
+def summary(result: Result, policy: str | None = None) -> str:
+    """A run or check in a screenful; `policy`: the file, where a word on it may help."""
     if result.status == "unchanged":
         return _headline(result)
     lines = [_headline(result)]
@@ -21,16 +25,17 @@ def summary(result: Result) -> str:
         if result.levels:
             lines += ["", *_levels(result)]
         if result.classes_by_levels:
-            lines += ["", *_levels_in_use(result.classes_by_levels, result.heights)]
+            lines += ["", *_levels_in_use(result, result.classes_by_levels)]
     if result.constraints:
-        title = "constraint" if result.status != "infeasible" else result.failed_at
-        lines += ["", *_constraints(result.constraints, title)]
+        lines += ["", *_constraints(result.constraints, result.failed_at or "constraint")]
     if result.privacy:
         lines += ["", *_risk(result)]
     if result.effort:
         lines += ["", _effort(result.effort)]
     if result.utility and (result.levels or result.classes_by_levels):
-        lines += ["", _utility(result.utility)]
+        lines += ["", *_utility(result.utility)]
+        if policy and result.path and result.levels and result.utility["ncp"] > _MUCH:
+            lines.append(f"  try       `{shlex.join(['duckanon', 'compare', policy])}`: other methods may lose less")
     lines += ["warning: " + warning for warning in result.warnings]
     return "\n".join(lines)
 
@@ -57,37 +62,54 @@ def _broken(result: Result) -> bool:
 
 def _rows(result: Result) -> list[str]:
     rows = result.rows
-    suppressed = f", {rows['suppressed']:,} suppressed ({rows['suppressed'] / rows['source']:.2%})"
     average = rows["released"] / result.classes if result.classes else 0
     new = f"; {rows['new']:,} of them new" if "new" in rows else ""
     people = result.people
     counted = [f"  people    {people['released']:,} of {people['source']:,}, who are counted"] if people else []
     return [
-        f"  rows      {rows['released']:,} of {rows['source']:,}{suppressed if rows['suppressed'] > 0 else ''}{new}",
+        f"  rows      {rows['released']:,} of {rows['source']:,}{_suppressed(result)}{new}",
         *counted,
         f"  classes   {result.classes:,}, {average:,.1f} rows on average",
     ]
 
 
+def _suppressed(result: Result) -> str:
+    """What was left out beside what may be."""
+    suppressed, source = result.rows["suppressed"], result.rows["source"]
+    allowed = f", {result.budget:,} allowed" if result.budget is not None else ""
+    if suppressed > 0:
+        return f", {suppressed:,} suppressed ({suppressed / source:.2%}){allowed}"
+    return f", none suppressed{allowed}" if result.budget else ""
+
+
 def _levels(result: Result) -> list[str]:
     assert result.levels is not None
-    width = max(map(len, result.levels))
+    done = {name: f"level {level} of {result.heights[name]}" for name, level in result.levels.items()}
+    return _columns({name: f"{level}  {result.descriptions.get(name, '')}" for name, level in done.items()}, result)
+
+
+def _levels_in_use(result: Result, combinations: list[dict[str, Any]]) -> list[str]:
+    """Of a local recoding: how many rows of each quasi-identifier are released at each level."""
+    rows = sum(part["rows"] for part in combinations)
+    done = {}
+    for name, height in result.heights.items():
+        shares = [sum(part["rows"] for part in combinations if part["levels"][name] == at) for at in range(height + 1)]
+        done[name] = ", ".join(f"level {at} {share / rows:.0%}" for at, share in enumerate(shares) if share)
+    return [f"  every class at its own levels: {len(combinations):,} combinations of levels", *_columns(done, result)]
+
+
+def _columns(done: dict[str, str], result: Result) -> list[str]:
+    """A line for each quasi-identifier: what is done to it, and what that leaves of it."""
+    lost = (result.utility or {}).get("columns", {})
+    names, words = max(map(len, done)), max(map(len, done.values()))
     return [
-        f"  {name:<{width}}  level {level} of {result.heights[name]}  {result.descriptions.get(name, '')}".rstrip()
-        for name, level in result.levels.items()
+        f"  {name:<{names}}  {said:<{words}}  {_left(lost[name]) if name in lost else ''}".rstrip()
+        for name, said in done.items()
     ]
 
 
-def _levels_in_use(combinations: list[dict[str, Any]], heights: dict[str, int]) -> list[str]:
-    """Of a local recoding: how many rows of each quasi-identifier are released at each level."""
-    rows = sum(part["rows"] for part in combinations)
-    width = max(map(len, heights))
-    lines = [f"  every class at its own levels: {len(combinations):,} combinations of levels"]
-    for name, height in heights.items():
-        shares = [sum(part["rows"] for part in combinations if part["levels"][name] == at) for at in range(height + 1)]
-        said = ", ".join(f"level {at} {share / rows:.0%}" for at, share in enumerate(shares) if share)
-        lines.append(f"  {name:<{width}}  {said}")
-    return lines
+def _left(column: dict[str, Any]) -> str:
+    return f"{column['labels_after']:,} labels for {column['labels_before']:,} values, NCP {column['ncp']:.3f}"
 
 
 def _constraints(findings: tuple[Finding, ...], title: str) -> list[str]:
@@ -146,11 +168,38 @@ def _effort(effort: dict[str, Any]) -> str:
     return f"{measured}: no node is better"
 
 
-def _utility(utility: dict[str, Any]) -> str:
-    return (
+def _utility(utility: dict[str, Any]) -> list[str]:
+    return [
         f"  lost      NCP {utility['ncp']:.4f} (0 nothing, 1 everything), precision {utility['precision']:.4f}, "
-        f"discernibility {utility['discernibility']:,}"
-    )
+        f"discernibility {utility['discernibility']:,}",
+        *_moved_most(utility.get("numbers", {})),
+        *_changed_most(utility.get("associations", [])),
+    ]
+
+
+def _moved_most(numbers: dict[str, dict[str, Any]]) -> list[str]:
+    """The column whose mean has moved the farthest."""
+    moved = {name: figures["mean"] for name, figures in numbers.items() if figures["mean"] is not None}
+    if not moved:
+        return []
+    name = max(moved, key=lambda name: abs(moved[name]))
+    return [f"  means     move by at most {abs(moved[name]):.2f} standard deviations ({name})"]
+
+
+def _changed_most(associations: list[dict[str, Any]]) -> list[str]:
+    """The pair of columns whose association has changed the most; one that is gone altogether has become 0."""
+    changed = {pair: pair_change for pair, pair_change in enumerate(map(_change, associations)) if pair_change}
+    if not changed:
+        return []
+    most = associations[max(changed, key=lambda pair: changed[pair])]
+    after = "gone" if most["after"] is None else f"{most['after']:.2f}"
+    pair, measure = " and ".join(most["columns"]), most["measure"].replace("cramers_v", "Cramér's V")
+    return [f"  together  {pair} change the most: {measure} {most['before']:.2f} → {after}"]
+
+
+def _change(association: dict[str, Any]) -> float:
+    before, after = association["before"], association["after"]
+    return 0.0 if before is None else abs((after or 0.0) - before)
 
 
 def _number(value: float | int | None) -> str:

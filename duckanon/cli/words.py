@@ -16,8 +16,9 @@ from duckanon.cli import commands
 from duckanon.cli.commands import WRONG
 from duckanon.cli.interrupts import INTERRUPTED, started
 from duckanon.cli.log import JsonLog
-from duckanon.errors import DuckanonError, EngineError, said_of
+from duckanon.errors import DuckanonError, EngineError, FaultsError, said_of
 from duckanon.policy.database import database_of
+from duckanon.policy.overrides import named
 from duckanon.version import VERSION
 
 
@@ -32,7 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         code: int = options.command(options)
         return code
     except DuckanonError as error:
-        return _failed(options, error, str(error), WRONG)
+        said = _named(options, error)
+        return _failed(options, said, str(said), WRONG)
     except KeyboardInterrupt as error:
         return _failed(options, error, "interrupted; nothing was written", INTERRUPTED)
     except OSError as error:
@@ -40,6 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         message = f"unexpected {type(error).__name__}; --debug shows where (it may show values)"
         return _failed(options, error, message, WRONG)
+
+
+def _named(options: argparse.Namespace, error: DuckanonError) -> DuckanonError:
+    """Faults of what the command has set are the command's, not the file's."""
+    overrides = getattr(options, "overrides", ())
+    return named(error, overrides) if overrides and isinstance(error, FaultsError) else error
 
 
 def _failed(options: argparse.Namespace, error: BaseException, message: str, code: int) -> int:
@@ -72,8 +80,22 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--db", type=database_of, metavar="DB", help="run it on this server, in a schema duckanon_demo that it makes"
     )
+    init = _add(
+        verbs, "init", commands.init, "propose a first policy for any table or file", "duckanon init people.csv"
+    )
+    init.add_argument("source", metavar="SOURCE", help="a table or view of the database, a query, or a file")
+    init.add_argument("--db", type=database_of, metavar="DB", help="the database that holds the table")
+    init.add_argument("--to", type=Path, metavar="FILE", help="where the policy goes (default: NAME.toml)")
+    init.add_argument("--k", type=_at_least_two, default=5, help="the least class size (default 5)")
+    init.add_argument("--qi", action="append", default=[], metavar="C", help="a quasi-identifier; repeat it")
+    init.add_argument("--sensitive", action="append", default=[], metavar="C", help="a sensitive column; repeat it")
+    init.add_argument(
+        "--identifier", action="append", default=[], metavar="C", help="a column that names people; repeat it"
+    )
+    init.add_argument("--json", action="store_true", help="print one JSON document")
     run = _add(verbs, "run", commands.run, "search, release, and verify the release", "duckanon run patients.toml")
     _policy_arguments(run)
+    _override_arguments(run)
     run.add_argument("--dry-run", action="store_true", help="search and verify, but write nothing")
     run.add_argument("--replace", action="store_true", help="replace a release that this policy did not make")
     run.add_argument(
@@ -93,8 +115,21 @@ def parser() -> argparse.ArgumentParser:
         verbs, "check", commands.check, "measure the source against the policy", "duckanon check patients.toml"
     )
     _policy_arguments(check)
+    _override_arguments(check)
     check.add_argument("--release", action="store_true", help="measure the existing release instead of the source")
+    check.add_argument(
+        "--levels", metavar="COLUMN=LEVEL,…", help="measure the source at this node of the lattice, as if released"
+    )
     check.add_argument("--json", action="store_true", help="print one JSON document")
+    compare = _add(
+        verbs, "compare", commands.compare, "show other k, budgets and methods side by side",
+        "duckanon compare patients.toml --k 3,5,10 --suppression 0,0.02",
+    )  # fmt: skip
+    _policy_arguments(compare)
+    _override_arguments(compare, ",…")
+    shape = compare.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print one JSON document")
+    shape.add_argument("--csv", action="store_true", help="print a line of CSV per choice")
     history = _add(
         verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
     )
@@ -124,6 +159,7 @@ def parser() -> argparse.ArgumentParser:
     )
     sql.add_argument("policy", nargs="?", metavar="POLICY", help="the policy file (TOML)")
     sql.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
+    _override_arguments(sql)
     sql.add_argument("--metrics", metavar="TABLE", help="print the metrics of this table as plain SELECTs; no policy")
     _question_arguments(sql, required=False)
     sql.add_argument(
@@ -140,6 +176,7 @@ def parser() -> argparse.ArgumentParser:
     )
     hierarchy.add_argument("column", nargs="?", metavar="COLUMN", help="only this quasi-identifier")
     hierarchy.add_argument("--csv", action="store_true", help="print the column's hierarchy as a hierarchy file")
+    hierarchy.add_argument("--propose", action="store_true", help="print another one that fits the column's values")
     hierarchy.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
     metrics = _add(
         verbs,
@@ -178,6 +215,12 @@ def _at_least_one(text: str) -> int:
     return int(text)
 
 
+def _at_least_two(text: str) -> int:
+    if (number := _at_least_one(text)) < 2:
+        raise argparse.ArgumentTypeError("must be at least 2: in a class of one nobody hides")
+    return number
+
+
 def _seconds(text: str) -> float:
     try:
         seconds = float(text)
@@ -207,6 +250,20 @@ def _add(verbs: Any, name: str, command: Callable[[argparse.Namespace], int], wh
     parser.add_argument("--debug", action="store_true", help="show where an error comes from, and its SQL")
     parser.set_defaults(command=command)
     return parser
+
+
+def _override_arguments(parser: Any, several: str = "") -> None:
+    """What a policy says otherwise than its file; `several` values of the same kind, to be compared."""
+    parser.add_argument("--k", metavar=f"K{several}", help="instead of privacy.k")
+    parser.add_argument("--suppression", metavar=f"SHARE{several}", help="instead of privacy.suppression")
+    parser.add_argument("--method", metavar=f"METHOD{several}", help="instead of search.method")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="instead of any other key of the policy, such as sensitive.diagnosis.l=2; repeat it",
+    )
 
 
 def _policy_arguments(parser: Any) -> None:

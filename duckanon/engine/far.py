@@ -18,7 +18,7 @@ from sqlglot.errors import UnsupportedError
 
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.folders import Folders
-from duckanon.engine.relation import ReadFile, Reading
+from duckanon.engine.relation import ReadFile, Reading, Relation
 from duckanon.engine.warehouse import Told, Warehouse
 from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
@@ -176,6 +176,9 @@ class FarWarehouse(Warehouse, ABC):
     def _send(self, name: exp.Table, query: exp.Query, note: str, temporary: bool) -> None:
         rows = weighed(self.workbench.stream(query, note), self._went)
         self._awaited(lambda: self._take(name, rows, temporary))
+
+    def is_read_by(self, rows: exp.Table, standing: Relation) -> bool:
+        return False  # or it could not be dropped
 
     # -- files, which lie where the workbench is --------------------------------------------------
 

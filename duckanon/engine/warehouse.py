@@ -135,6 +135,9 @@ class Warehouse(Protocol):
     def make_way(self, standing: Relation) -> None:
         """Before anything is made for the relation that will take the place of one that is `standing`."""
 
+    def is_read_by(self, rows: exp.Table, standing: Relation) -> bool:
+        """Whether rows are made of what is `standing`, though it made way: without it, others cannot be read."""
+
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
         """Make the table or view, marked, in its place or beside it. Says what to verify."""
 

@@ -13,7 +13,8 @@ from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
 from duckanon.hierarchy.domains import Domains
-from duckanon.hierarchy.listed import mapping_query
+from duckanon.hierarchy.listed import mapping_query, unfilled_fault
+from duckanon.hierarchy.matching import EXACTLY
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.hierarchy.unmapped import (
     Unmapped,
@@ -98,6 +99,8 @@ def _domain(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scra
 
 def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str) -> Unmapped | None:
     """What a hierarchy does not know; which is an error unless the policy says otherwise."""
+    if fate == "error" and scheme.listing is not None and scheme.listing.unfilled:
+        raise unfilled_fault(scheme.listing.unfilled, scheme.where)
     unmapped = find_unmapped(scheme, domain.table, workbench)
     # That it knows no value at all is no gap in it: it is the wrong hierarchy.
     if unmapped is not None and (fate == "error" or unmapped.values == domain.distinct):
@@ -126,7 +129,7 @@ def _build(
     scheme: Scheme, domain: _Domain, rows: int, starred: bool, unmapped: Unmapped | None, scratch: Scratch
 ) -> Hierarchy:
     workbench, name, values = scratch.workbench, scheme.column.name, domain.table
-    num = (scheme.listing.values if scheme.listing else domain.distinct) + (domain.nulls > 0)
+    num = (scheme.listed_values or domain.distinct) + (domain.nulls > 0)
     strangers = unmapped.rows if unmapped is not None and starred else 0
     labels = mapping_query(values, scheme.listing) if scheme.listing else _computed(values, scheme)
     labels = _with_top(labels, scheme, strangers, num) if starred else labels
@@ -144,6 +147,7 @@ def _build(
         nulls=domain.nulls,
         kind=scheme.kind,
         listing=scheme.listing.table if scheme.listing else None,
+        matching=scheme.listing.matching if scheme.listing else EXACTLY,
         descriptions=_descriptions(workbench, mapping, scheme),
         starred=starred,
         strangers=strangers,

@@ -51,9 +51,9 @@ def _span(workbench: Workbench, domain: exp.Table, scheme: Scheme) -> float:
     if not isinstance(kind, IntervalsKind):
         return 0.0
     if kind.type == "date":
-        bounds = sql("CAST(MAX(:units) - MIN(:units) AS DOUBLE)", units=kind.units(VALUE))
+        bounds = sql("CAST(MAX(:units) - MIN(:units) AS DOUBLE)", units=kind.units.of(VALUE))
     else:
         span = "(CAST(MAX(:number) AS DOUBLE) - CAST(MIN(:number) AS DOUBLE)) * :scale"
-        bounds = sql(span, number=kind.number(VALUE), scale=double(10**kind.decimals))
+        bounds = sql(span, number=kind.units.number(VALUE), scale=double(10**kind.units.decimals))
     ((span,),) = workbench.fetch(exp.select(bounds).from_(domain).where(known(scheme, VALUE)))
     return float(span)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from duckanon.engine import Column
 from duckanon.hierarchy.computed import Kind, MaskKind
+from duckanon.hierarchy.matching import EXACTLY, Matching
 from duckanon.query.expressions import column, double, literal, sql
 
 
@@ -38,6 +39,7 @@ class Hierarchy:
     kind: Kind | None  # None: listed in a file or table
     listing: exp.Table | None  # the list: level_0 … level_h
     descriptions: tuple[str, ...]
+    matching: Matching = EXACTLY  # how a value finds its row there
     starred: bool = False  # values are texts, and what the hierarchy does not know is shown as the top at every level
     strangers: int = 0  # rows that are shown so
     lowest: int = 0  # the finest level that the policy allows, and that is counted

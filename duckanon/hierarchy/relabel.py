@@ -46,9 +46,14 @@ def _or_top(hierarchy: Hierarchy, label: exp.Expr, base: int | None) -> exp.Expr
 
 def _listed(hierarchy: Hierarchy, labels: exp.Query, base: int | None, level: int) -> exp.Query:
     """A list of the same name may have changed: even at their own level, labels are looked up."""
-    common = _or_top(hierarchy, column("parent", "parents"), base)
+    parent: exp.Expr = column("parent", "parents")
+    if level == 0:  # as it is, however the list spells it
+        parent = sql("CASE WHEN :parent IS NOT NULL THEN labels.label END", parent=parent)
+    common = _or_top(hierarchy, parent, base)
     query = exp.select(column("label", "labels"), common.as_("common")).from_(labels.subquery("labels"))
-    on = exp.EQ(this=column("label", "labels"), expression=column("child", "parents"))
+    key = hierarchy.matching.key(column("label", "labels"))
+    shown = sql("COALESCE(NULLIF(:key, ''), :label)", key=key, label=column("label", "labels"))
+    on = exp.EQ(this=shown, expression=column("child", "parents"))
     return query.join(_parents(hierarchy, level, base).subquery("parents"), on=on, join_type="left")
 
 

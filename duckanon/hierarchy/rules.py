@@ -60,6 +60,10 @@ def _nowhere_finer(rule: Rule, last: Rule) -> bool:
         width, origin = (Decimal(rule[part]) for part in ("intervals", "origin"))
         last_width, last_origin = (Decimal(last[part]) for part in ("intervals", "origin"))
         return width % last_width == 0 and (origin - last_origin) % last_width == 0
+    if "cuts" in rule:
+        return rule["of"] == last["of"] and set(rule["cuts"]) <= set(last["cuts"])
+    if "prefix" in rule:
+        return bool(rule["prefix"] <= last["prefix"])
     if "mask" in rule:
         return bool(rule["mask"] <= last["mask"])
     return "dates" in rule and rule["dates"] in NESTS_IN[last["dates"]]

@@ -9,7 +9,7 @@ from sqlglot import exp
 from duckanon.engine import Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, HierarchyError, Message, examples_of
-from duckanon.hierarchy.computed import VALUE, DatesKind, IntervalsKind
+from duckanon.hierarchy.computed import VALUE, CutsKind, DatesKind, IntervalsKind
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
@@ -64,7 +64,7 @@ def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, workbe
 
 
 def _may_be_dates(scheme: Scheme) -> bool:
-    return isinstance(scheme.kind, (DatesKind, IntervalsKind)) and scheme.kind.from_text
+    return isinstance(scheme.kind, (CutsKind, DatesKind, IntervalsKind)) and scheme.kind.from_text
 
 
 def without_unknown(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:

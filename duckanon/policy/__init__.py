@@ -2,6 +2,7 @@
 
 from duckanon.policy.schema import (
     CsvOptions,
+    Cuts,
     Dates,
     FileOptions,
     Flat,
@@ -11,6 +12,7 @@ from duckanon.policy.schema import (
     MappingTable,
     Mask,
     Policy,
+    Prefixes,
     Pseudonyms,
     QuasiIdentifier,
     Release,
@@ -22,6 +24,7 @@ from duckanon.policy.schema import (
 
 __all__ = [
     "CsvOptions",
+    "Cuts",
     "Dates",
     "FileOptions",
     "Flat",
@@ -31,6 +34,7 @@ __all__ = [
     "MappingTable",
     "Mask",
     "Policy",
+    "Prefixes",
     "Pseudonyms",
     "QuasiIdentifier",
     "Release",

@@ -6,12 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 # Where things lie is not what the policy asks for: the other fingerprints and the ledger's columns tell that.
-_WHERE = {"Policy": ("folder", "file", "text", "ledger"), "Source": ("database",), "MappingFile": ("path",)}
+_WHERE = {
+    "Policy": ("folder", "file", "text", "ledger"),
+    "Source": ("database",),
+    "MappingFile": ("path", "ready_made"),
+}
 
 
 def canonical(value: Any, folder: Path) -> Any:
@@ -29,6 +34,8 @@ def canonical(value: Any, folder: Path) -> Any:
         return sorted(([key, canonical(item, folder)] for key, item in value.items()), key=lambda pair: str(pair[0]))
     if isinstance(value, Decimal):
         return f"{value.normalize():f}"
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Iterable) and not isinstance(value, str):
         return [canonical(item, folder) for item in value]
     return value

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from duckanon import resources
-from duckanon.policy import Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask
+from duckanon.policy import Cuts, Dates, Flat, HierarchySpec, Intervals, MappingFile, MappingTable, Mask, Prefixes
 from duckanon.query.names import folded
 from duckanon.toml import Section
 from duckanon.toml.checks import is_number, one_of, text, texts, whole
@@ -25,6 +26,15 @@ NESTS_IN = {
     "century": (),
 }
 
+# Ready-made hierarchies of codes whose groups are their own beginnings. NUTS calls Greece EL and the United Kingdom UK.
+PREFIXES = {
+    "nuts": Prefixes(
+        "^(AL|AT|BA|BE|BG|CH|CY|CZ|DE|DK|EE|EL|ES|FI|FR|HR|HU|IE|IS|IT|LI|LT|LU|LV|ME|MK|MT|NL|NO|PL|PT|RO|RS|SE|SI|SK|TR|UA|UK|XK)"
+        "[0-9A-Z]{1,3}$",
+        (4, 3, 2),
+    )
+}
+
 
 def read_hierarchy(section: Section, folder: Path) -> HierarchySpec:
     given = section.get("hierarchy", _path_or_table)
@@ -33,7 +43,14 @@ def read_hierarchy(section: Section, folder: Path) -> HierarchySpec:
     if isinstance(given, str):
         return MappingFile(folder / given)
     spec = Section(given, section.key("hierarchy"), section.faults)
-    kinds = {"intervals": _intervals, "mask": _mask, "dates": _dates, "table": _mapping_table, "builtin": _builtin}
+    kinds = {
+        "intervals": _intervals,
+        "cuts": _cuts,
+        "mask": _mask,
+        "dates": _dates,
+        "table": _mapping_table,
+        "builtin": _builtin,
+    }
     found = [kind for kind in kinds if kind in given]
     spec.known.extend(kinds)
     hierarchy: HierarchySpec = Flat()
@@ -50,6 +67,11 @@ def _intervals(spec: Section) -> HierarchySpec:
     widths = spec.get("intervals", _widths, [])
     origin = Decimal(spec.get("origin", _origin, 0))
     return Intervals(tuple(Decimal(width) for width in widths), origin)
+
+
+def _cuts(spec: Section) -> HierarchySpec:
+    points = [[_point(point) for point in level] for level in spec.get("cuts", _points, [])]
+    return Cuts(tuple(map(tuple, points)))
 
 
 def _mask(spec: Section) -> HierarchySpec:
@@ -72,7 +94,8 @@ def _mapping_table(spec: Section) -> HierarchySpec:
 
 def _builtin(spec: Section) -> HierarchySpec:
     known = resources.builtin_hierarchies()
-    return MappingFile(known.get(spec.get("builtin", one_of(*known), ""), Path()))
+    name = spec.get("builtin", one_of(*known, *PREFIXES), "")
+    return PREFIXES[name] if name in PREFIXES else MappingFile(known.get(name, Path()), ready_made=True)
 
 
 def _path_or_table(value: Any) -> str | None:
@@ -105,6 +128,34 @@ def _origin(value: Any) -> str | None:
     if is_number(value) and _handy(value):
         return None
     return "must be a number below 1e15 with at most 9 decimals"
+
+
+def _point(value: Any) -> Any:
+    """A number or a day, as itself or as a text; None: neither."""
+    if isinstance(value, str):
+        try:
+            day = date.fromisoformat(value)
+        except ValueError:
+            return None
+        return day if day.isoformat() == value else None  # neither 20240531 nor 2024-W22-5
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    return Decimal(value) if is_number(value) else None
+
+
+def _points(value: Any) -> str | None:
+    if not isinstance(value, list) or not value or not all(isinstance(level, list) and level for level in value):
+        return "must be a list of lists of points, finest first, such as [[18, 25, 35, 50, 65], [18, 65]]"
+    levels = [[_point(point) for point in level] for level in value]
+    if len({type(point) for level in levels for point in level}) > 1 or levels[0][0] is None:
+        return "must have numbers as points, or dates such as 2024-05-31, and not both"
+    if isinstance(levels[0][0], Decimal) and not all(_handy(point) for level in levels for point in level):
+        return "has a point of 1e15 or more, or with more than 9 decimals"
+    if any(b <= a for level in levels for a, b in pairwise(level)):
+        return "has points that do not rise"
+    if any(not set(coarse) < set(fine) for fine, coarse in pairwise(levels)):
+        return "has cuts that do not nest: each list must have some of the points of the one before, and no other"
+    return None
 
 
 def _kept(value: Any) -> str | None:

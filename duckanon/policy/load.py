@@ -14,6 +14,7 @@ from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models, models_of
 from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
+from duckanon.policy.overrides import Override, named, overridden, text_with
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
@@ -23,28 +24,54 @@ from duckanon.toml import Section
 from duckanon.toml.checks import is_number, number, one_of, text, texts, whole
 
 METHODS = (*FULL_DOMAIN, *LOCAL)
+_UNDECIDED = re.compile(r"TODO\b[\s:]*")
 LOSSES = ("ncp", "precision", "discernibility")
 
 
-def load_policy(path: Path) -> Policy:
+def load_policy(path: Path, overrides: tuple[Override, ...] = ()) -> Policy:
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise PolicyError([Fault(str(path), f"cannot be read: {error.strerror or error}")]) from None
     except UnicodeDecodeError:
         raise PolicyError([Fault(str(path), "is not UTF-8 text", "save it as UTF-8")]) from None
-    return parse_policy(content, path.parent, str(path))
+    return parse_policy(content, path.parent, str(path), overrides)
 
 
-def parse_policy(content: str, folder: Path, file: str | None) -> Policy:
+def parse_policy(content: str, folder: Path, file: str | None, overrides: tuple[Override, ...] = ()) -> Policy:
+    """The policy that a text asks for, but for what the overrides say."""
+    data = _parsed(content, file)
+    if not overrides:
+        return _checked(data, content, folder, file)
+    changed = overridden(data, overrides)
+    try:
+        return _checked(changed, text_with(changed, overrides), folder, file)
+    except PolicyError as error:
+        raise named(error, overrides, _faults(data, folder, file)) from None
+
+
+def _parsed(content: str, file: str | None) -> dict[str, Any]:
     try:
         # Numbers stay as written: 0.1 means a tenth, and a budget of 0.29 of 100 rows is 29.
-        data = tomllib.loads(content, parse_float=Decimal)
+        return tomllib.loads(content, parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise PolicyError([Fault("TOML", f"cannot be parsed: {error}")], file) from None
     except ArithmeticError:
         raise PolicyError([Fault("TOML", "has a number that cannot be read")], file) from None
+
+
+def _faults(data: dict[str, Any], folder: Path, file: str | None) -> list[Fault]:
+    """Those that a document has by itself."""
+    try:
+        _checked(data, "", folder, file)
+    except PolicyError as error:
+        return error.faults
+    return []
+
+
+def _checked(data: dict[str, Any], content: str, folder: Path, file: str | None) -> Policy:
     faults: list[Fault] = []
+    _must_be_decided(data, "", faults)
     policy = _policy(Section(data, "", faults), content, folder, file)
     if faults:
         raise PolicyError(faults, file)
@@ -90,6 +117,18 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     _go_together(policy, top)
     _entity_can(policy, top)
     return policy
+
+
+def _must_be_decided(data: dict[str, Any], where: str, faults: list[Fault]) -> None:
+    """What a draft leaves to a person is no policy yet. It is said once, then passed over as if it were not there."""
+    for key, value in list(data.items()):
+        here = f"{where}.{key}" if where else key
+        if isinstance(value, dict):
+            _must_be_decided(value, here, faults)
+        elif isinstance(value, str) and _UNDECIDED.match(value):
+            question = _UNDECIDED.sub("", value)
+            faults.append(Fault(here, "is not decided yet (TODO)", question or "put a value in the place of TODO"))
+            del data[key]
 
 
 def _go_together(policy: Policy, top: Section) -> None:

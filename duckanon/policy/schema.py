@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
@@ -27,9 +28,24 @@ class Intervals:
 
 
 @dataclass(frozen=True)
+class Cuts:
+    """Ranges between points, each coarser list of which leaves some of the finer one out."""
+
+    points: tuple[tuple[Decimal, ...], ...] | tuple[tuple[date, ...], ...]
+
+
+@dataclass(frozen=True)
 class Mask:
     """Text of which fewer and fewer leading characters are kept."""
 
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """Codes of which fewer and fewer leading characters are kept."""
+
+    pattern: str  # of a code
     kept: tuple[int, ...]
 
 
@@ -53,6 +69,7 @@ class MappingFile:
     """A CSV file: one column per level."""
 
     path: Path
+    ready_made: bool = False  # one of ours, which finds whole numbers of any type
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class Flat:
     """No hierarchy given: the value itself, then the top."""
 
 
-HierarchySpec = Intervals | Mask | Dates | MappingTable | MappingFile | Flat
+HierarchySpec = Intervals | Cuts | Mask | Prefixes | Dates | MappingTable | MappingFile | Flat
 
 
 @dataclass(frozen=True)
@@ -215,11 +232,13 @@ class Policy:
     text: str = ""  # as it is written
 
     @staticmethod
-    def load(path: str | Path) -> Policy:
-        """Read and check a policy file; raises PolicyError with every fault found."""
+    def load(path: str | Path, overrides: Mapping[str, Any] | None = None) -> Policy:
+        """Read and check a policy file; raises PolicyError with every fault found. `overrides`: values in place of the
+        file's, by the names of their keys: {"privacy.k": 10}."""
         from duckanon.policy.load import load_policy
+        from duckanon.policy.overrides import by_name
 
-        return load_policy(Path(path))
+        return load_policy(Path(path), by_name(overrides or {}))
 
     @staticmethod
     def parse(text: str, folder: str | Path = ".") -> Policy:

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from duckanon.query.expressions import literal, sql
 from duckanon.query.nodes import (
+    ByteOrder,
     Composed,
     DayText,
     EachBelow,
@@ -17,6 +18,7 @@ from duckanon.query.nodes import (
     RowHash,
     TextDigest,
     UrlEncoded,
+    WithoutAccents,
 )
 
 # -- numbers ------------------------------------------------------------------------------------------
@@ -86,8 +88,24 @@ def replaced(text: exp.Expr, pattern: str, by: str) -> exp.Expr:
     return sql("REGEXP_REPLACE(:text, :pattern, :by, 'g')", text=text, pattern=literal(pattern), by=literal(by))
 
 
+def byte_order(text: exp.Expr) -> exp.Expr:
+    """What sorts by the bytes of a text."""
+    return ByteOrder(this=text.copy())
+
+
 def composed(text: exp.Expr) -> exp.Expr:
     return Composed(this=text.copy())
+
+
+def look(text: exp.Expr) -> exp.Expr:
+    """A text without what the eye does not tell: case, kinds and numbers of spaces, signs of no width, and whether an
+    accent is a sign of its own."""
+    spaced = replaced(replaced(composed(text), r"\p{Cf}", ""), r"[\s\p{Z}]+", " ")
+    return composed(sql("LOWER(TRIM(:spaced))", spaced=spaced))
+
+
+def without_accents(text: exp.Expr) -> exp.Expr:
+    return WithoutAccents(this=text.copy())
 
 
 def url_encoded(text: exp.Expr) -> exp.Expr:

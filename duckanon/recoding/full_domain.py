@@ -11,12 +11,15 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.engine.scratch import Scratch
-from duckanon.query.expressions import column, sql
+from duckanon.hierarchy import Hierarchy
+from duckanon.query.expressions import column, literal, sql
+from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.over_source import Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, released_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
+from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
 
@@ -39,6 +42,10 @@ class FullDomain:
     @property
     def classes(self) -> int:
         return self.measured.released_classes
+
+    @property
+    def smallest(self) -> int | None:
+        return self.measured.smallest
 
     @property
     def levels(self) -> dict[str, int]:
@@ -85,5 +92,24 @@ class FullDomain:
         keys = [f"g{h.index}" for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
         return guarded_view(self.measurer.policy, census, generalized, keys, source, rows)
 
+    def fidelity(self) -> dict[str, Any]:
+        if self.measurer.policy.search.where == "warehouse":
+            return {}  # what the source shows has stayed there
+
+        def shows(hierarchy: Hierarchy) -> tuple[exp.Expr, exp.Query | None]:
+            level = self.at.node[hierarchy.index]
+            if level == hierarchy.height:
+                return literal(0), None
+            numbers = numbers_of(hierarchy, column(f"code_{level}"), exp.select().from_(hierarchy.mapping))
+            return column(hierarchy.code(level), "cells"), numbers
+
+        released = self.at.with_cells(self._classes())
+        return fidelity_of(self.at.census, released, shows).figures(self.at.census)
+
     def utility(self) -> dict[str, Any]:
         return utility_of(self.measurer.policy, self.at.census, self.measured, self.good).as_json()
+
+
+def at_node(measurer: Measurer, node: Node) -> FullDomain:
+    """The recoding that a node is, whether or not it holds."""
+    return FullDomain(measurer.brought(node), measurer.measure(node, wholly=True))

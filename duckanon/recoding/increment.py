@@ -74,6 +74,7 @@ class Increment:
     measured: Measurement  # with what is not released for failing
     good: exp.Table  # the classes that are released: their keys and sizes
     view: None = None
+    smallest: None = None  # not asked: some may be of the last release alone
 
     @property
     def at(self) -> NodeClasses:
@@ -126,6 +127,9 @@ class Increment:
         for h, level in zip(self.at.census.hierarchies, self.at.node, strict=True):
             types[h.column.name] = TEXT if level or h.starred else h.column.type.released
         return types
+
+    def fidelity(self) -> dict[str, Any]:
+        return {}  # a class may be released in part, and the cells here do not tell which part
 
     def utility(self) -> dict[str, Any]:
         return utility_of(self.at.measurer.policy, self.at.census, self.measured, self.good).as_json()

@@ -18,10 +18,11 @@ from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
 from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
 from duckanon.query.steps import select, with_steps
+from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
-from duckanon.recoding.utility import Lost, lost_utility
+from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
 
@@ -40,8 +41,9 @@ class LocalRecoding:
         }
         self.placed = scratch.table("placed", self._placed(), "the cells where they are released")
         figures = with_steps(select(**_FIGURES).from_(table("classes")), **self._class_steps())
-        ((self.classes, rows, squares),) = self.census.workbench.fetch(figures, "the classes that are released")
+        ((self.classes, rows, squares, least),) = self.census.workbench.fetch(figures, "the classes that are released")
         self.rows, self.squares = int(rows), int(squares)
+        self.smallest: int | None = None if least is None else int(least)
         self.new_rows: int | None = None
 
     @property
@@ -173,6 +175,24 @@ class LocalRecoding:
                 query = query.select(column("value", alias).as_(name))
         return query
 
+    def fidelity(self) -> dict[str, Any]:
+        released = exp.select().from_(exp.alias_(self.placed, "cells", table=True))
+        return fidelity_of(self.census, released, self._shows).figures(self.census)
+
+    def _shows(self, hierarchy: Hierarchy) -> tuple[exp.Expr, exp.Query | None]:
+        values = [
+            exp.select(column("id", "m"), column("value", "h"))
+            .from_(exp.alias_(hierarchy.mapping, "h", table=True))
+            .join(
+                exp.alias_(self.listed[hierarchy.index], "m", table=True),
+                on=sql("m.level = :level AND m.code = :code", level=literal(at), code=column(f"code_{at}", "h")),
+            )
+            for at in hierarchy.coded
+        ]
+        shown = exp.union(*values, distinct=False) if len(values) > 1 else values[0]
+        numbers = numbers_of(hierarchy, column("id"), exp.select().from_(shown.subquery("shown")))
+        return column(f"g{hierarchy.index}", "cells"), numbers
+
     def utility(self) -> dict[str, Any]:
         utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.classes, self.squares).as_json()
         # A suppressed row costs 1 in every column; those that are left out of the census are not among its cells.
@@ -189,18 +209,10 @@ class LocalRecoding:
         level, label = f"l{hierarchy.index}", f"g{hierarchy.index}"
         counts = exp.select(column(level).as_("level"), column(label).as_("id"), sql("SUM(n)").as_("n"))
         counts = counts.from_(self.placed).group_by(level, label)
-        query = exp.select(
-            sql("COALESCE(SUM(c.n * c.level), 0)"),
-            sql("COALESCE(SUM(c.n * m.ncp), 0)"),
-            sql("COALESCE(SUM(c.n * m.loss), 0)"),
-        )
-        query = query.from_(counts.subquery("c")).join(
-            exp.alias_(self.listed[hierarchy.index], "m", table=True),
-            on=sql("c.level = m.level AND c.id = m.id"),
-            join_type="left",
-        )
-        ((levels, ncp, loss),) = self.census.workbench.fetch(query)
-        return Lost(float(levels) / hierarchy.height, float(ncp), float(loss))
+        listed = exp.alias_(self.listed[hierarchy.index], "m", table=True)
+        labels = select(id="c.id", level="c.level", n="c.n", ncp="m.ncp", loss="m.loss").from_(counts.subquery("c"))
+        labels = labels.join(listed, on=sql("c.level = m.level AND c.id = m.id"), join_type="left")
+        return lost_by_labels(labels, self.census.workbench)
 
 
 def _with_finest(query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
@@ -212,4 +224,9 @@ def _with_finest(query: exp.Select, hierarchy: Hierarchy) -> exp.Select:
     return query.select(column("label", alias).as_(f"q{hierarchy.index}")).join(known, on=on, join_type="left")
 
 
-_FIGURES = {"classes": "COUNT(*)", "rows": "COALESCE(SUM(x), 0)", "squares": "COALESCE(SUM(x * x), 0)"}
+_FIGURES = {
+    "classes": "COUNT(*)",
+    "rows": "COALESCE(SUM(x), 0)",
+    "squares": "COALESCE(SUM(x * x), 0)",
+    "least": "MIN(x)",
+}

@@ -36,6 +36,10 @@ class Recoding(Protocol):
     def classes(self) -> int: ...
 
     @property
+    def smallest(self) -> int | None:
+        """Rows, or people, of the smallest class that is released; None: it is not known."""
+
+    @property
     def new_rows(self) -> int | None:
         """Of these rows, those that the last release has not; None: all is released anew."""
 
@@ -65,6 +69,9 @@ class Recoding(Protocol):
 
     def utility(self) -> dict[str, Any]:
         """What is lost."""
+
+    def fidelity(self) -> dict[str, Any]:
+        """What an analyst finds again; nothing, where that cannot be said."""
 
 
 @dataclass(frozen=True)

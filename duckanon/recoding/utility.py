@@ -8,11 +8,29 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.counting import Census
+from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, sql
+from duckanon.query.expressions import column, literal, sql, table
+from duckanon.query.steps import with_steps
 from duckanon.search.greedy import weight
+from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement
+
+
+@dataclass(frozen=True)
+class ColumnLoss:
+    """What one quasi-identifier has lost. `levels` are shares of the released rows; `unchanged`, `generalized` and
+    `gone` those of all source rows, and a row that is suppressed is gone."""
+
+    level: int | None  # where all released rows share it
+    levels: dict[int, float]
+    ncp: float
+    labels_before: int  # NULL counts as one
+    labels_after: int
+    unchanged: float
+    generalized: float
+    gone: float
 
 
 @dataclass(frozen=True)
@@ -24,6 +42,7 @@ class Utility:
     average_class_size: float | None
     normalized_class_size: float | None
     loss: float
+    columns: dict[str, ColumnLoss]
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -33,9 +52,14 @@ class Utility:
 class Lost:
     """What one quasi-identifier has lost, summed over the released rows (`loss`: see `utility_of`)."""
 
-    height: float  # level / height of the hierarchy
+    rows: dict[int, int]  # released at each level
+    labels: int  # distinct ones in the release, NULL included
     ncp: float
     loss: float  # (ContainNum − 1) / NUM
+
+    def height(self, hierarchy: Hierarchy) -> float:
+        """Σ level / height of the hierarchy."""
+        return sum(level * rows for level, rows in self.rows.items()) / hierarchy.height
 
 
 def lost_utility(policy: Policy, census: Census, lost: list[Lost], rows: int, classes: int, squares: int) -> Utility:
@@ -46,8 +70,9 @@ def lost_utility(policy: Policy, census: Census, lost: list[Lost], rows: int, cl
     weights = [h.importance for h in census.hierarchies]
     weighted = sum(weight * cost for weight, cost in zip(weights, covered, strict=True))
     average = rows / classes if classes else None
+    generalized = sum(part.height(h) for h, part in zip(census.hierarchies, lost, strict=True))
     return Utility(
-        precision=1 - (sum(part.height for part in lost) + suppressed * len(lost)) / cells,
+        precision=1 - (generalized + suppressed * len(lost)) / cells,
         ncp=sum(covered) / cells,
         weighted_ncp=weighted / (census.rows * sum(weights)),
         discernibility=squares + suppressed * census.rows,
@@ -56,6 +81,25 @@ def lost_utility(policy: Policy, census: Census, lost: list[Lost], rows: int, cl
         loss=sum(
             weight(h, policy.search.weighting) * part.loss for h, part in zip(census.hierarchies, lost, strict=True)
         ),
+        columns={
+            h.column.name: _column_loss(h, part, census.rows, suppressed)
+            for h, part in zip(census.hierarchies, lost, strict=True)
+        },
+    )
+
+
+def _column_loss(hierarchy: Hierarchy, lost: Lost, rows: int, suppressed: int) -> ColumnLoss:
+    released = sum(lost.rows.values())
+    unchanged, top = lost.rows.get(0, 0), lost.rows.get(hierarchy.height, 0)
+    return ColumnLoss(
+        level=next(iter(lost.rows)) if len(lost.rows) == 1 else None,
+        levels={level: part / released for level, part in sorted(lost.rows.items()) if released},
+        ncp=(lost.ncp + suppressed) / rows,
+        labels_before=hierarchy.levels[0].values,
+        labels_after=lost.labels,
+        unchanged=unchanged / rows,
+        generalized=(released - unchanged - top) / rows,
+        gone=(top + suppressed) / rows,
     )
 
 
@@ -65,11 +109,37 @@ def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.
     Its loss is that of its levels over all source rows, whatever is suppressed.
     """
     rows = measured.released_rows
+    labels = _labels(census, measured.node, good)
     lost = [
-        Lost(rows * level / h.height, _ncp(census, h, level, good, rows), h.levels[level].loss)
-        for h, level in zip(census.hierarchies, measured.node, strict=True)
+        Lost({level: rows}, shown, _ncp(census, h, level, good, rows), h.levels[level].loss)
+        for h, level, shown in zip(census.hierarchies, measured.node, labels, strict=True)
     ]
     return lost_utility(policy, census, lost, rows, measured.released_classes, measured.squares)
+
+
+def lost_by_labels(labels: exp.Select, workbench: Workbench) -> Lost:
+    """What a column has lost by the `labels` that it shows: id, level, n rows, and ncp and loss of a cell. NULL costs
+    nothing, and is a label, too."""
+    sums = (sql(f"COALESCE(SUM({figure}), 0)") for figure in ("n", "n * ncp", "n * loss"))
+    shown = exp.select("COUNT(*)").from_(exp.select("id").distinct().from_("labels").subquery("shown"))
+    by_level = exp.select("level", *sums, shown.subquery().as_("shown")).from_(table("labels")).group_by("level")
+    found = workbench.fetch(with_steps(by_level, labels=labels))
+    return Lost(
+        rows={level: int(rows) for level, rows, *_ in found},
+        labels=found[0][-1] if found else 0,
+        ncp=sum(float(ncp) for _, _, ncp, *_ in found),
+        loss=sum(float(loss) for _, _, _, loss, _ in found),
+    )
+
+
+def _labels(census: Census, node: Node, good: exp.Expr) -> tuple[int, ...]:
+    """How many labels each quasi-identifier shows in the released classes."""
+    codes = [
+        sql("COUNT(DISTINCT :code)", code=column(h.code(level))) if level < h.height else literal(1)
+        for h, level in zip(census.hierarchies, node, strict=True)
+    ]
+    (shown,) = census.workbench.fetch(exp.select(*codes, "COUNT(*)").from_(good.copy()))
+    return tuple(shown[:-1])
 
 
 def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, released: int) -> float:

@@ -217,6 +217,7 @@ def _with_listing(
     listed = exp.select(column("level_0").as_("value"), column(f"level_{level}").as_("label"))
     kept = keep(f"labels_{hierarchy.index}", listed.from_(hierarchy.listing))
     alias = f"labels_{hierarchy.index}"
-    on = exp.EQ(this=hierarchy.column.type.released.text(raw), expression=column("value", alias))
+    key = hierarchy.matching.key(hierarchy.column.type.released.text(raw))
+    on = exp.EQ(this=key, expression=column("value", alias))
     query = query.join(read_kept(kept, ("value", "label")).subquery(alias), on=on, join_type="left")
     return query, column("value", alias), column("label", alias)

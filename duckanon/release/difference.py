@@ -47,7 +47,7 @@ def difference(
     common = [sides.common(hierarchy) for hierarchy in census.hierarchies]
     told = [_told_apart(policy, common, previous.classes, now, scratch)]
     told += _other_columns(previous, census, source)
-    told += [part.incomparable for part in common if part.incomparable]
+    told += _incomparable(common)
     told += [_OWN_LEVELS] if levels is None or previous.said is None else []
     return tuple(Message.of("release.difference: ", said) for said in told if said)
 
@@ -59,7 +59,7 @@ class _Column:
     name: str
     index: int
     labels: exp.Table | None  # side, label, common; None: at the top, all are alike
-    incomparable: str | None = None
+    incomparable: str | None = None  # why it cannot be compared by its labels alone
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class _Sides:
             )
             lost, *nesting = self._nesting(labels)
             if not lost:
-                return _Column(name, index, labels, _doubt(name, *nesting))
+                return _Column(name, index, labels, _doubt(*nesting))
         return _Column(name, index, None, self._removed(hierarchy, labels))
 
     def _base_then(self, hierarchy: Hierarchy) -> int | None:
@@ -125,17 +125,23 @@ class _Sides:
         ((sides,),) = self.scratch.workbench.fetch(exp.select(sql("COUNT(DISTINCT side)")).from_(labels).where(tells))
         if sides < 2:
             return None
-        what = "its labels of then and now do not nest, so classes cannot be compared by it"
-        return f"{hierarchy.column.name}: {what}; {_MORE}"
+        return "labels of then and now do not nest, so classes cannot be compared by them"
 
 
-def _doubt(name: str, coarser: int, sides: int, both: int) -> str | None:
+def _doubt(coarser: int, sides: int, both: int) -> str | None:
     """At the level of one of them, at least, a label is what it was; and some are the same in both."""
     if coarser == 2:
-        return f"{name}: its labels of then and now nest only at a level that neither of them shows; {_MORE}"
+        return "labels of then and now nest only at a level that neither release shows"
     if sides == 2 and not both:
-        return f"{name}: none of its labels is what it was, so classes cannot be compared by it; {_MORE}"
+        return "no label is what it was, so classes cannot be compared by them"
     return None
+
+
+def _incomparable(common: list[_Column]) -> Iterator[str]:
+    """What keeps columns from being compared, each reason once."""
+    for reason in dict.fromkeys(part.incomparable for part in common if part.incomparable):
+        names = ", ".join(part.name for part in common if part.incomparable == reason)
+        yield f"{names}: {reason}; {_MORE}"
 
 
 def _told_apart(

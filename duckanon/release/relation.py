@@ -11,6 +11,7 @@ from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingTable, Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import drop, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
@@ -56,7 +57,7 @@ class RelationTarget:
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         if self.existing is not None:
             self.warehouse.make_way(self.existing)
-            self._source_must_stand()
+            self._source_must_stand(self.existing)
         if self.place.kind != "view":
             near = self.warehouse.is_workbench
             return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, self.sent)
@@ -79,24 +80,25 @@ class RelationTarget:
     def let_in(self, mark: str) -> None:
         self.warehouse.let_in(self.published, self.place)
 
-    def _source_must_stand(self) -> None:
+    def _source_must_stand(self, old: Relation) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""
         inputs = [self.policy.source.table] if self.policy.source.table else []
         inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
+        probe = Scratch(self.warehouse.workbench)
         try:
-            for name in inputs:
-                relation = self.warehouse.find(name)
-                if relation is None:
-                    raise EngineError("gone")
-                self.warehouse.columns(relation.table)
+            found = [self.warehouse.find(name) for name in inputs]
             if self.policy.source.query is not None:
-                probe = Scratch(self.warehouse.workbench)
-                define_source(self.policy, self.warehouse, probe)
-                probe.clear()
+                found.append(define_source(self.policy, self.warehouse, probe))
+            stand = all(relation is not None and self._stands_without(old, relation.table) for relation in found)
+            probe.clear()
         except EngineError:
-            raise ReleaseError(
-                f"release.to: {self.policy.release.to} is read by the source; choose another name"
-            ) from None
+            stand = False
+        if not stand:
+            raise ReleaseError(f"release.to: {self.policy.release.to} is read by the source; choose another name")
+
+    def _stands_without(self, old: Relation, rows: exp.Table) -> bool:
+        self.warehouse.columns(rows)
+        return not self.warehouse.is_read_by(rows, old)
 
     def keeper(self, mark: str) -> Keeper:
         """Keeps the tables that a view needs beside it, in a schema of their own."""
@@ -135,8 +137,8 @@ class RelationTarget:
             if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
                 self.warehouse.execute(drop(kept.kind.upper(), kept.table))
 
-    def fingerprint(self, released: Relation) -> str:
-        return relation_fingerprint(released, self.warehouse)
+    def fingerprint(self, released: Relation, counts: RowCounts) -> str:
+        return relation_fingerprint(released, self.warehouse, counts)
 
     def standing(self) -> str | None:
         try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -21,6 +22,9 @@ from duckanon.search.cells import rolled_up
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
 
+if TYPE_CHECKING:
+    from duckanon.search.batch import NodeMeasurer
+
 
 @dataclass(frozen=True)
 class Measurement:
@@ -32,6 +36,7 @@ class Measurement:
     failing_classes: int
     failing_rows: int
     squares: int  # Σ x² over the classes that do not fail
+    smallest: int | None  # rows, or people, of the smallest class that does not fail
     class_findings: tuple[Finding, ...]
     table_findings: tuple[Finding, ...] | None  # None: not asked, the budget is broken already
 
@@ -54,9 +59,12 @@ class Measurement:
 
 
 class Measurer:
-    """Measures nodes of the census. Asks only for what the policy constrains."""
+    """Measures nodes of the census. Asks only for what the policy constrains.
 
-    def __init__(self, problem: Problem) -> None:
+    `like`: one of the same census and thresholds that has made what both ask; only k and the budget may be others.
+    """
+
+    def __init__(self, problem: Problem, like: Measurer | None = None) -> None:
         self.problem = problem
         self.policy, self.census = policy, census = problem.policy, problem.census
         self.unit = counting_unit(policy)
@@ -68,7 +76,8 @@ class Measurer:
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
         self.constraints = [K_ANONYMITY.constraint(policy.k)]
         self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
-        self.base = self._base()
+        self.base: exp.Table = like.base if like else self._base()
+        self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
@@ -98,16 +107,18 @@ class Measurer:
         """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
         figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
         worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
-        query = select(**_TOTALS, smallest=f"MIN({self.unit.size})", **worst_of).from_(table("classes"))
-        ((count, rows, failing_classes, failing_rows, squares, least, *worst),) = self.census.engine.fetch(
+        size = self.unit.size
+        sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
+        query = select(**_TOTALS, **sizes, **worst_of).from_(table("classes"))
+        ((count, rows, failing_classes, failing_rows, squares, least, smallest, *worst),) = self.census.engine.fetch(
             with_steps(query, **self.class_steps(node)), f"check: the classes of node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
         within = wholly or failing_rows <= self.problem.budget
         of_table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
-        return Measurement(
-            node, count, int(rows), failing_classes, int(failing_rows), int(squares), tuple(findings), of_table
-        )
+        sums = int(rows), failing_classes, int(failing_rows), int(squares)
+        released = None if smallest is None else int(smallest)
+        return Measurement(node, count, *sums, released, tuple(findings), of_table)
 
     def _table_findings(self, node: Node) -> list[Finding]:
         """What the rules of the whole table measure over the classes that do not fail."""

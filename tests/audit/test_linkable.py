@@ -72,7 +72,7 @@ def test_a_column_that_identifies_alone_is_said_once(people: Folder, duckanon: C
     told = told_of(people, duckanon, 'keep = ["ssn"]')
     assert told["privacy"]["linkable"]["columns"] == ["ssn"]
     (warning,) = [warning for warning in told["warnings"] if "ssn" in warning]
-    assert "columns.keep: ssn: 100% of the rows are alone with their value" in warning
+    assert "columns.keep: ssn (100%): so many of the rows are alone with their value" in warning
 
 
 def test_a_harmless_column_is_measured_without_a_word(people: Folder, duckanon: Command) -> None:

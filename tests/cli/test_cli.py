@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.support.command import Command
+from tests.support.figures import alike, lost
 from tests.support.folder import Folder
 from tests.support.paths import ROOT
 from tests.support.people import PEOPLE
@@ -58,7 +59,7 @@ def test_check_of_a_release(people: Folder, duckanon: Command) -> None:
     assert checked.code == 0
     for key in ("levels", "rows", "classes", "constraints", "privacy"):
         assert checked.json[key] == released[key]
-    assert checked.json["utility"] == pytest.approx(released["utility"])
+    assert alike(checked.json["utility"], lost(released["utility"]))
     people.sql("DELETE FROM people_anonymous WHERE disease <> 'HIV'")
     assert duckanon("check", policy, "--release").code == 1
 
@@ -111,7 +112,7 @@ def test_a_kept_column_that_identifies_people_is_a_warning(people: Folder, ducka
     told = duckanon("run", people.policy(text), "--json")
     assert told.code == 0
     (warning,) = told.json["warnings"]
-    assert warning.startswith("columns.keep: name: 100% of the rows are alone with their value")
+    assert warning.startswith("columns.keep: name (100%): so many of the rows are alone with their value")
 
 
 def test_the_database_can_be_given(people: Folder, duckanon: Command) -> None:

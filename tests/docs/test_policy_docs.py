@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from duckanon import Policy, PolicyError, resources
-from duckanon.policy.hierarchy import NESTS_IN
+from duckanon.policy.hierarchy import NESTS_IN, PREFIXES
 from duckanon.policy.load import LOSSES, METHODS
 from duckanon.policy.release import COMPRESSIONS, KINDS
 from duckanon.policy.source import ENCODINGS
@@ -46,6 +46,8 @@ types = { age = "INTEGER" }
 k = 2
 [quasi_identifiers.a]
 hierarchy = { intervals = [5, 10], origin = 0 }
+[quasi_identifiers.cut]
+hierarchy = { cuts = [[18, 65], [65]] }
 [quasi_identifiers.b]
 hierarchy = { mask = [4, 0] }
 [quasi_identifiers.c]
@@ -223,7 +225,7 @@ def test_the_schema_knows_the_same_words() -> None:
     assert compressions == COMPRESSIONS
     assert tuple(properties["source"]["properties"]["csv"]["properties"]["encoding"]["enum"]) == ENCODINGS
     assert tuple(kinds["dates"]["items"]["enum"]) == tuple(NESTS_IN)
-    assert kinds["builtin"]["enum"] == sorted(resources.builtin_hierarchies())
+    assert kinds["builtin"]["enum"] == sorted([*resources.builtin_hierarchies(), *PREFIXES])
 
 
 def written(value: Any) -> str:

@@ -16,9 +16,10 @@ def server(postgres: Server) -> Place:
 
 
 @pytest.fixture
-def place(postgres: Server) -> Iterator[Place]:
-    """An empty database."""
-    with postgres.new_database() as address:
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """An empty database; of the oldest server, too, where a test asks for `EVERY_SERVER`."""
+    server: Server = request.getfixturevalue(getattr(request, "param", "postgres"))
+    with server.new_database() as address:
         yield Place.at(address)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +16,11 @@ import pytest
 from duckanon.engine.postgres.connection import Connection
 from tests.support.command import Command
 from tests.support.far_people import FAR, FAR_FILE, FAR_VIEW
-from tests.support.far_place import Place
+from tests.support.far_place import EVERY_SERVER, Place
 from tests.support.folder import Folder
 from tests.support.people import UNCOMPARED
+from tests.support.postgres import Server, standby
+from tests.support.small_disk import small_disk
 
 LOST = "the connection to the server is lost; what was begun is undone there; run again"
 KILL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'duckanon' AND datname = '{}'"
@@ -73,6 +77,7 @@ def test_a_connection_that_ends_leaves_nothing(
     assert inhabited.left() == [("public", "people", "r")]
 
 
+@EVERY_SERVER
 def test_a_release_whose_commit_nobody_heard_of_may_stand(
     inhabited: Place, folder: Folder, duckanon: Command, just_before: JustBefore
 ) -> None:
@@ -140,7 +145,7 @@ def test_a_server_that_does_not_know_the_database_or_the_user(server: Place, fol
 def test_without_the_driver_it_says_what_to_install(
     folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
     told = duckanon("run", folder.policy(FAR), "--db", "postgresql://127.0.0.1:1/d")
     assert told.code == 2
     assert "pip install 'duckanon[postgres]'" in told.err
@@ -190,6 +195,7 @@ def test_a_late_row_of_many_is_not_quoted_either(inhabited: Place, folder: Folde
     assert "x299999" not in told.err
 
 
+MANY = "generate_series(1, 200) AS g (i)"
 LIMITS = {
     "statement_timeout = '150ms'": "statement_timeout",
     "temp_file_limit = '64kB'": "temp_file_limit",
@@ -219,6 +225,42 @@ def test_an_export_takes_a_server_that_may_only_be_read(inhabited: Place, folder
     inhabited.sql(f"ALTER DATABASE {inhabited.database} SET default_transaction_read_only = on")
     told = duckanon("run", folder.policy(FAR_FILE), "--db", inhabited.url)
     assert (told.code, told.err) == (0, "")
+
+
+def test_a_standby_is_read(postgres: Server, inhabited: Place, folder: Folder, duckanon: Command) -> None:
+    """And nothing else: neither a release nor a query, which would be a temporary view, goes there."""
+    with standby(postgres) as follower:
+        there = Place(str(follower.socket), inhabited.database)
+        told = duckanon("run", folder.policy(FAR_FILE), "--db", there.url)
+        assert (told.code, told.err) == (0, "")
+        query = FAR_FILE.replace('table = "people"', 'query = "SELECT * FROM people"')
+        for text, said in ((FAR, "may only read; release to parquet or csv"), (query, "make it a view")):
+            told = duckanon("run", folder.policy(text), "--db", there.url)
+            assert (told.code, said in told.err) == (2, True), told.err
+        assert duckanon("metrics", "people", "--qi", "age", "--qi", "sex", "--db", there.url).code == 0
+
+
+@pytest.mark.root
+def test_a_full_disk(inhabited: Place, folder: Folder, duckanon: Command) -> None:
+    """The server's: what stood stands, and when there is room again, a run goes on."""
+    server = Path(inhabited.folder)
+    with small_disk(server / inhabited.database, kilobytes=2048) as small:
+        os.chown(small, server.stat().st_uid, server.stat().st_gid)
+        inhabited.sql(f"CREATE TABLESPACE {inhabited.database} LOCATION '{small}'")
+        inhabited.sql(f"ALTER DATABASE {inhabited.database} SET default_tablespace = '{inhabited.database}'")
+        policy = folder.policy(FAR + UNCOMPARED + '[ledger]\ndatabase = "ledger.duckdb"\n')
+        assert duckanon("run", policy, "--db", inhabited.url).code == 0
+        inhabited.sql("SET default_tablespace = ''", f"INSERT INTO people SELECT p.* FROM people p, {MANY}")
+        told = duckanon("run", policy, "--db", inhabited.url)
+        assert told.code == 2
+        assert told.err == (
+            "duckanon: the database refused: the server's disk is full; make room there, and run again\n"
+        )
+        assert inhabited.sql("SELECT count(*) FROM people_anonymous") == [(190,)]
+        inhabited.sql("DELETE FROM people WHERE ctid <> ALL (SELECT min(ctid) FROM people GROUP BY name)")
+        assert duckanon("run", policy, "--db", inhabited.url).code == 0
+        inhabited.sql("DROP TABLE people_anonymous", f"ALTER DATABASE {inhabited.database} RESET default_tablespace")
+        inhabited.sql(f"DROP TABLESPACE {inhabited.database}")
 
 
 def test_a_lock_that_somebody_holds(inhabited: Place, folder: Folder, duckanon: Command) -> None:
@@ -264,6 +306,7 @@ def test_what_others_change_under_way_ends_the_run(
     assert ("duckanon", "releases", "r") not in inhabited.left()
 
 
+@EVERY_SERVER
 def test_from_the_first_look_on_who_changes_the_source_waits(
     inhabited: Place, folder: Folder, duckanon: Command, just_before: JustBefore
 ) -> None:
@@ -323,6 +366,7 @@ def test_an_old_release_that_is_given_away_or_secured_under_way_stays(
     inhabited.sql("REASSIGN OWNED BY heir TO CURRENT_USER", "DROP ROLE heir")
 
 
+@EVERY_SERVER
 def test_a_release_that_others_lean_on_stays(inhabited: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR)
     assert duckanon("run", policy, "--db", inhabited.url).code == 0
@@ -342,6 +386,7 @@ def test_what_somebody_else_made_stays(inhabited: Place, folder: Folder, duckano
     assert duckanon("run", policy, "--db", inhabited.url, "--replace").code == 0
 
 
+@EVERY_SERVER
 def test_a_table_becomes_a_view_and_a_table_again(inhabited: Place, folder: Folder, duckanon: Command) -> None:
     view = FAR_VIEW.replace("people_view", "people_anonymous")
     for text, kind in ((FAR, "r"), (view, "v"), (FAR, "r")):
@@ -359,6 +404,7 @@ def test_a_user_of_our_name_releases_where_others_do(inhabited: Place, folder: F
     assert ("public", "second_anonymous", "r") in inhabited.left()
 
 
+@EVERY_SERVER
 def test_two_runs_at_once_from_two_machines(inhabited: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR)
     place = 'hashtextextended(\'duckanon "public"."people_anonymous"\', 0)'

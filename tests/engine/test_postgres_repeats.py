@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.command import Command
 from tests.support.far_people import FAR, FAR_UNCOMPARED
-from tests.support.far_place import Place
+from tests.support.far_place import EVERY_SERVER, Place
 from tests.support.folder import Folder
 
 MORE = """INSERT INTO people SELECT 'new ' || i, 20 + (i * 7) % 40, '021' || (30 + i % 12),
@@ -12,6 +12,7 @@ MORE = """INSERT INTO people SELECT 'new ' || i, 20 + (i * 7) % 40, '021' || (30
     FROM generate_series(0, 199) AS r (i)"""
 
 
+@EVERY_SERVER
 def test_if_nothing_has_changed_there_is_nothing_to_do(inhabited: Place, folder: Folder, duckanon: Command) -> None:
     policy, oid = folder.policy(FAR_UNCOMPARED), "SELECT CAST(to_regclass('people_anonymous') AS oid)"
     again = ("run", policy, "--db", inhabited.url, "--if-changed", "--json")
@@ -54,6 +55,7 @@ def test_fixed_and_monotone_levels(inhabited: Place, folder: Folder, duckanon: C
         inhabited.sql("DELETE FROM people WHERE name LIKE 'new %'")
 
 
+@EVERY_SERVER
 def test_new_rows_are_added_and_what_was_released_stays(inhabited: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR_UNCOMPARED)
     inhabited.sql("CREATE ROLE adds LOGIN")

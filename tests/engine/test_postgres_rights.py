@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from duckanon.engine.postgres.connection import Connection
 from tests.support.command import Command
 from tests.support.far_people import FAR_UNCOMPARED, FAR_VIEW
-from tests.support.far_place import Place
+from tests.support.far_place import EVERY_SERVER, Place
 from tests.support.folder import Folder
+from tests.support.postgres import Server
 
 ROLES = ("reader", "other", "team", "member", "stranger")
 
@@ -32,6 +34,7 @@ def acl(place: Place, relation: str = "people_anonymous") -> list[tuple[object, 
     )
 
 
+@EVERY_SERVER
 def test_owner_grants_and_comments_stay(peopled: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR_UNCOMPARED)
     assert duckanon("run", policy, "--db", peopled.url).code == 0
@@ -53,6 +56,7 @@ def test_owner_grants_and_comments_stay(peopled: Place, folder: Folder, duckanon
     ) == [("in years; it's a range",)]
 
 
+@EVERY_SERVER
 def test_nobody_gets_more_by_default_privileges(peopled: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR_UNCOMPARED)
     assert duckanon("run", policy, "--db", peopled.url).code == 0
@@ -65,6 +69,7 @@ def test_nobody_gets_more_by_default_privileges(peopled: Place, folder: Folder, 
     assert before[0][1] == acl(peopled)[0][1]
 
 
+@EVERY_SERVER
 def test_what_is_revoked_under_way_stays_revoked(
     peopled: Place, folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +100,7 @@ def test_row_level_security_is_not_lost(peopled: Place, folder: Folder, duckanon
     assert "has row-level security, which a new table would not have" in told.err
 
 
+@EVERY_SERVER
 def test_a_member_of_the_owning_role_replaces_its_release(peopled: Place, folder: Folder, duckanon: Command) -> None:
     peopled.sql(
         "GRANT team TO member", "GRANT CREATE ON SCHEMA public TO team", "GRANT SELECT ON people TO team",
@@ -157,3 +163,35 @@ def test_readers_never_find_nothing_and_wait_for_a_moment_only(
         reader.join()
     assert seen == {190}
     assert max(waits) < 2
+
+
+def test_a_copy_that_waits_before_it_looks_finds_the_new_table(
+    postgres: Server, inhabited: Place, folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the page says; one that looks first finds an empty one."""
+    policy = folder.policy(FAR_UNCOMPARED)
+    assert duckanon("run", policy, "--db", inhabited.url).code == 0
+    copied: dict[str, int] = {}
+    looks = {"first": "", "later": "LOCK TABLE people_anonymous IN ACCESS SHARE MODE; "}
+
+    def copy(how: str) -> None:
+        told = f"BEGIN; {looks[how]}COPY (SELECT age FROM people_anonymous) TO STDOUT; COMMIT"
+        copied[how] = len(postgres.psql(f"{told};", inhabited.database).splitlines())
+
+    threads = [threading.Thread(target=copy, args=(how,)) for how in looks]
+    run = Connection.run
+
+    def held(self: Connection, text: str) -> None:
+        if text == "COMMIT":
+            for thread in threads:
+                thread.start()
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = to_regclass('people_anonymous')"
+            while inhabited.sql(waiting) != [(2,)]:
+                time.sleep(0.05)
+        run(self, text)
+
+    monkeypatch.setattr(Connection, "run", held)
+    assert duckanon("run", policy, "--db", inhabited.url).code == 0
+    for thread in threads:
+        thread.join(20)
+    assert copied == {"first": 0, "later": 190}

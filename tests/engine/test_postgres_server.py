@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 
-from tests.support.far import PostgresDatabase, copied, on_postgres
+from tests.support.far import PostgresDatabase, on_postgres
 from tests.support.postgres import Server
 
 
@@ -13,7 +13,7 @@ def test_tables_are_copied(postgres_database: PostgresDatabase) -> None:
         db.execute(
             'CREATE TABLE "a b" AS SELECT * FROM (VALUES (1, \'x\', 0.5::DOUBLE, 1.25, NULL::DATE)) t ("A", b, c, d, e)'
         )
-        copied(db, ['"a b"'], postgres_database)
+        postgres_database.copy(db, '"a b"')
     assert postgres_database.sql('SELECT * FROM "a b"') == [(1, "x", 0.5, 1.25, None)]
 
 

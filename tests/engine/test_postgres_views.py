@@ -6,15 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 
 import pytest
 
 import duckanon
 from duckanon import Policy
 from tests.support.command import Command
-from tests.support.far_place import Place
+from tests.support.far_place import EVERY_SERVER, Place
 from tests.support.folder import Folder
-from tests.support.postgres import Server
 
 CITY, DIAGNOSIS, WARD = (f"{thing} of the hidden one" for thing in ("city", "HIV", "ward"))
 HIDDEN = (CITY, DIAGNOSIS, WARD, "471147114")
@@ -72,11 +72,11 @@ MINE = (
 )
 
 
-@pytest.fixture(scope="module", params=KINDS)
-def view(request: pytest.FixtureRequest, postgres: Server) -> Iterator[Place]:
+@pytest.fixture(scope="module", params=[*product(["postgres"], KINDS), ("old_postgres", "greedy")], ids="-".join)
+def view(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A view `v` of 120 patients, and a few who are not shown; for a reader of the view alone."""
-    kind = request.param
-    with postgres.new_database() as address:
+    server, kind = request.param
+    with request.getfixturevalue(server).new_database() as address:
         place = Place.at(address)
         place.sql(*PATIENTS, "CREATE ROLE reader LOGIN")
         method = kind if kind in ("climb", "l_c_clustering") else "greedy"
@@ -213,6 +213,7 @@ def _is_answered(place: Place, statement: str) -> bool:
     return True
 
 
+@EVERY_SERVER
 def test_what_is_kept_is_closed_whatever_the_default_privileges(place: Place) -> None:
     place.sql(*PATIENTS)
     with roles(place, "reads"):
@@ -272,6 +273,16 @@ ODD: dict[str, tuple[str, str, str, tuple[str, ...]]] = {
         ("'infinity'", "'294276-12-31 23:59:59'", "'4713-01-01 BC'"),
     ),
     "ranges of days": ("date", DAY, "{ intervals = [10, 20] }", ("'infinity'", "'-infinity'", "'5874897-12-31'")),
+    "cut numbers": ("numeric(38, 2)", "i % 20", "{ cuts = [[5, 7.5, 10], [10]] }", ("'NaN'", "9e35", "-9e35")),
+    "cut days": (
+        "date",
+        DAY,
+        "{ cuts = [[2020-01-05, 2020-01-15]] }",
+        ("'infinity'", "'-infinity'", "'5874897-12-31'"),
+    ),
+    "codes": ("text", "'C5' || i % 9", '{ builtin = "icd10" }', ("''", "'C50-C59'", "'c50'", "'C50' || chr(10)")),
+    "regions": ("text", "'DE' || 100 + i % 20", '{ builtin = "nuts" }', ("''", "'DE'", "'DE21' || chr(10)")),
+    "listed numbers": ("numeric(8, 2)", "20 + i % 20", '{ builtin = "age" }', ("'NaN'", "20.5", "-20", "999")),
     "texts": ("text", "CAST(100 + i % 20 AS text)", "{ mask = [2, 1, 0] }", ("''", "repeat('x', 100000)", "E'\\n*'")),
 }
 
@@ -312,6 +323,7 @@ def roles(place: Place, *names: str) -> Iterator[None]:
         place.sql(f"DROP OWNED BY {', '.join(names)} CASCADE", f"DROP ROLE {', '.join(names)}")
 
 
+@EVERY_SERVER
 def test_the_view_reads_with_the_rights_of_who_ran(place: Place) -> None:
     odd(place, "integer", "i % 20")
     with roles(place, "runs", "reads"):
@@ -350,6 +362,7 @@ def test_the_columns_of_a_view_cannot_be_altered_below_it(place: Place) -> None:
 # -- what the session of a reader decides ---------------------------------------------------------
 
 
+@EVERY_SERVER
 def test_no_setting_of_a_reader_merges_classes(place: Place, folder: Folder, duckanon: Command) -> None:
     """Two numbers that are written alike with few digits are two classes, and one of them is too small to be shown."""
     place.sql(
@@ -366,6 +379,7 @@ def test_no_setting_of_a_reader_merges_classes(place: Place, folder: Folder, duc
         assert place.sql(f"SET {setting}", "SELECT count(*), count(DISTINCT d) FROM f_view") == [(11, 2)]
 
 
+@EVERY_SERVER
 def test_labels_of_days_are_the_same_to_all(place: Place, folder: Folder, duckanon: Command) -> None:
     place.sql(
         "CREATE TABLE b (born date)", "INSERT INTO b SELECT DATE '2020-01-01' + i % 40 FROM generate_series(1, 400) i"

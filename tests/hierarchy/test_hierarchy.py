@@ -122,9 +122,10 @@ def test_ready_made_hierarchies_are_sound(name: str) -> None:
     """Every value of every file can be anonymized with it."""
     path = resources.builtin_hierarchies()[name]
     with duckdb.connect() as connection:
+        more = "01" if name == "us_zip3" else ""  # of a code, the file has the beginning
         connection.execute(
-            f"CREATE TABLE t AS SELECT level_0 AS a, i AS s FROM read_csv('{path}', all_varchar = true, "
-            "nullstr = 'no such text') h, range(2) r (i)"
+            f"CREATE TABLE t AS SELECT column0 || '{more}' AS a, i AS s FROM read_csv('{path}', all_varchar = true, "
+            "header = false, skip = 1, nullstr = 'no such text') h, range(2) r (i)"
         )
         policy = Policy.parse(
             f'name = "p"\n[source]\ntable = "t"\n[privacy]\nk = 3\n[quasi_identifiers.a]\n'

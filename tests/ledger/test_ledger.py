@@ -41,6 +41,18 @@ def test_a_release_and_its_entry(people: Folder, duckanon: Command) -> None:
     ]
 
 
+def test_the_policy_is_kept_as_it_was_run(people: Folder, duckanon: Command) -> None:
+    policy = people.policy(PEOPLE + UNCOMPARED)
+    stricter = duckanon("run", policy, "--k", 5, "--method", "climb", "--set", "sensitive.disease.l=3", "--json").json
+    weaker = duckanon("run", policy, "--json").json
+    row, _ = rows_of(people.database)
+    kept = Policy.parse(row["policy_text"])
+    assert (kept.k, kept.search.method, kept.sensitive[0].threshold("l")) == (5, "climb", 3)
+    assert row["policy_hash"] == stricter["policy_hash"] == kept.hash
+    assert row["method"] == "climb"
+    assert "asks for less than at the last release: privacy.k was 5, is 3; sensitive" in weaker["warnings"][0]
+
+
 def test_every_table_and_column_is_explained(people: Folder, duckanon: Command) -> None:
     assert duckanon("run", people.policy(PEOPLE)).code == 0
     where = "WHERE schema_name = 'duckanon'"

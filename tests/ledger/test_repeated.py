@@ -66,6 +66,20 @@ def test_monotone_does_not_trust_the_number_of_a_level(folder: Folder, duckanon:
     assert shifted.code == 2, "ranges that overlap those of the last release cut them into finer ones"
 
 
+def test_cuts_are_followed_by_their_points(folder: Folder, duckanon: Command) -> None:
+    ages(folder)
+    first = released(duckanon, folder, by_age("{ cuts = [[30, 40, 50], [40]] }", 200, "monotone"))
+    assert first["levels"]["age"] == 1
+    finer_below = by_age("{ cuts = [[25, 30, 40, 50], [30, 40, 50]] }", 50, "{}")
+    for mode in ("monotone", "fixed"):
+        assert released(duckanon, folder, finer_below.replace("{}", mode))["levels"]["age"] == 2
+    assert folder.sql("SELECT DISTINCT age FROM o ORDER BY 1") == [("30 – 39",), ("40 – 49",), ("< 30",), ("≥ 50",)]
+    fewer = released(duckanon, folder, by_age("{ cuts = [[30, 35, 50], [50]] }", 50, "monotone"))
+    assert fewer["levels"]["age"] == 2, "35 was no point of the last release"
+    for mode in ("monotone", "fixed"):
+        assert duckanon("run", folder.policy(by_age("{ cuts = [[30, 50]] }", 50, mode))).code == 2
+
+
 @pytest.mark.parametrize("mode", ["fixed", "monotone"])
 def test_a_listed_level_is_followed_while_it_lists_the_same(folder: Folder, duckanon: Command, mode: str) -> None:
     ages(folder)
@@ -217,7 +231,7 @@ def test_hierarchies_that_do_not_nest_are_said(folder: Folder, duckanon: Command
     text = by_age("{ intervals = [10, 20] }", 200, "search").replace('"ignore"', '"refuse"')
     released(duckanon, folder, text)
     (reason,) = refused(duckanon, folder, text.replace("[10, 20] }", "[10, 20], origin = 5 }"))
-    assert reason.startswith("release.difference: age: its labels of then and now do not nest")
+    assert reason.startswith("release.difference: age: labels of then and now do not nest")
 
 
 def test_a_warning_of_a_release_is_in_its_entry(people: Folder, duckanon: Command) -> None:
@@ -309,6 +323,8 @@ def groups(sizes: dict[str, int]) -> str:
     [
         ("{ intervals = [10] }", {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
         ("{ dates = ['month'] }", {"DATE '2024-01-01'": 6}, {"TIMESTAMP '2024-01-01'": 7}),
+        ('{ builtin = "age" }', {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
+        ('{ builtin = "age" }\nat_least = 1', {"30": 6, "31": 6}, {"30.0::DOUBLE": 7, "31.0::DOUBLE": 6}),
         ("", {"30": 6, "31": 6}, {"30::DECIMAL(5, 1)": 7, "31::DECIMAL(5, 1)": 6}),
     ],
 )
@@ -340,6 +356,14 @@ def test_labels_that_nest_only_higher_up_are_said(folder: Folder, duckanon: Comm
     second = one_column("table", "r", "g", "{ intervals = [5, 20] }").replace("k = 5", "k = 6")
     reasons = refused(duckanon, folder, second)
     assert any("nest only at a level that neither" in reason for reason in reasons)
+
+
+def test_ranges_of_other_cuts_are_compared_where_they_nest(folder: Folder, duckanon: Command) -> None:
+    folder.sql("CREATE TABLE p AS " + groups({"2": 6, "7": 6, "12": 6, "17": 6}))
+    assert released(duckanon, folder, one_column("table", "r", "g", "{ cuts = [[5, 10]] }\nat_least = 1"))
+    folder.sql("INSERT INTO p SELECT 7, 'x'")
+    (reason,) = refused(duckanon, folder, one_column("table", "r", "g", "{ cuts = [[10]] }\nat_least = 1"))
+    assert "1 rows in all" in reason
 
 
 @pytest.mark.parametrize(

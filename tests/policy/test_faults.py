@@ -42,6 +42,15 @@ WRONG: dict[str, tuple[Edit, list[str]]] = {
     "not SQL": (put('table = "people"', 'query = "SELEC 1"'), ["source.query"]),
     "a query that fails": (put('table = "people"', 'query = "SELECT gone FROM people"'), ["gone"]),
     "intervals of text": (put("{ mask = [4, 3, 0] }", "{ intervals = [5] }"), ["quasi_identifiers.zip", "VARCHAR"]),
+    "cuts of text": (put("{ mask = [4, 3, 0] }", "{ cuts = [[5]] }"), ["quasi_identifiers.zip", "VARCHAR"]),
+    "cuts of numbers at dates": (
+        put("intervals = [5, 10, 20]", "cuts = [[2000-01-01]]"),
+        ["age.hierarchy.cuts", "numbers"],
+    ),
+    "cuts between whole numbers": (
+        put("intervals = [5, 10, 20]", "cuts = [[17.5]]"),
+        ["age.hierarchy.cuts", "whole numbers"],
+    ),
     "dates of numbers": (put("{ intervals = [5, 10, 20] }", '{ dates = ["month"] }'), ["age", "INTEGER"]),
     "missing hierarchy file": (put("{ mask = [4, 3, 0] }", '"gone.csv"'), ["zip", "gone.csv", "cannot be read"]),
     "missing hierarchy table": (

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
@@ -158,6 +158,28 @@ def intervals(draw: st.DrawFn) -> Generalized:
     return Generalized(column, kind, {"intervals": widths, "origin": origin})
 
 
+def shortest(number: Value) -> Decimal:
+    """Without zeros at its end."""
+    return Decimal(f"{Decimal(str(number)).normalize():f}")
+
+
+@st.composite
+def cuts(draw: st.DrawFn) -> Generalized:
+    of = draw(st.sampled_from(["INTEGER", "DECIMAL", "DOUBLE", "DATE"]))
+    type_, values = ("DATE", DATES) if of == "DATE" else numbers(of)
+    column = Column(type_, draw(domain(values)), draw(domain(values)))
+    # Points among the values themselves, where a range may end or begin.
+    points = {n if isinstance(n, (int, date)) else shortest(n) for n in column.values + column.later}
+    levels = [sorted(points)]
+    while len(levels[-1]) > 1 and len(levels) < 4 and draw(st.booleans()):
+        fewer = st.sets(st.sampled_from(levels[-1]), min_size=1, max_size=len(levels[-1]) - 1)
+        levels.append(sorted(draw(fewer)))
+    last: int | timedelta | None = 1 if of == "INTEGER" else timedelta(days=1) if of == "DATE" else None
+    never = (math.inf, -math.inf) if of == "DOUBLE" else ()
+    column = replace(column, later=column.later + never)
+    return Generalized(column, ref.Cuts(tuple(map(tuple, levels)), last), {"cuts": levels})
+
+
 @st.composite
 def masks(draw: st.DrawFn) -> Generalized:
     kept = tuple(sorted(draw(st.sets(st.integers(0, 4), min_size=1, max_size=3)), reverse=True))
@@ -227,7 +249,7 @@ def flats(draw: st.DrawFn) -> Generalized:
 
 
 def generalized(place: int) -> st.SearchStrategy[Generalized]:
-    return st.one_of(intervals(), listed(place), masks(), calendars(), flats())
+    return st.one_of(intervals(), cuts(), listed(place), masks(), calendars(), flats())
 
 
 FRACTIONS = st.tuples(st.integers(1, 12), st.integers(1, 12)).filter(lambda f: f[0] <= f[1])

@@ -35,7 +35,7 @@ def counted(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> Iterator[C
 
 
 def climbed(wanted: Policy, census: Census) -> Placement | None:
-    return climb(Measurer(Problem.of(wanted, census)), lambda node, rows: None)
+    return climb(Measurer(Problem.of(wanted, census)), lambda *_: None)
 
 
 def levels_of(census: Census, placement: Placement) -> dict[Codes, Levels]:

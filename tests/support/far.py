@@ -17,21 +17,21 @@ from duckanon.query.names import quoted
 class FarDatabase(Protocol):
     """An empty database, as a test fills and asks it."""
 
-    address: str  # as --db takes it
+    @property
+    def address(self) -> str:
+        """As --db takes it."""
 
     def sql(self, *statements: str) -> list[tuple[Any, ...]]:
         """Execute; the rows of the last statement."""
 
-    def load(self, name: str, rows: pyarrow.Table, types: Mapping[str, str]) -> None:
-        """A table of that name, with rows that are all texts, and its columns of DuckDB's types."""
+    def said(self, *parts: str) -> str:
+        """A name in a statement."""
 
+    def copy(self, source: duckdb.DuckDBPyConnection, name: str) -> None:
+        """A table of a DuckDB, with its name as SQL spells it, under the same name."""
 
-def copied(source: duckdb.DuckDBPyConnection, names: list[str], to: FarDatabase) -> None:
-    """Tables of a DuckDB, with the names as SQL spells them, under the same names in another database."""
-    for name in names:
-        types = {column: kind for column, kind, *_ in source.execute(f"DESCRIBE {name}").fetchall()}
-        texts = ", ".join(f"CAST({quoted(column)} AS VARCHAR) AS {quoted(column)}" for column in types)
-        to.load(name, source.sql(f"SELECT {texts} FROM {name}").to_arrow_table(), types)
+    def empty(self) -> None:
+        """Nothing is there any more."""
 
 
 class PostgresDatabase:
@@ -59,7 +59,19 @@ class PostgresDatabase:
                 rows = list(zip(*map(plain_values, table.columns), strict=True))
         return rows
 
-    def load(self, name: str, rows: pyarrow.Table, types: Mapping[str, str]) -> None:
+    def said(self, *parts: str) -> str:
+        return quoted(*parts)
+
+    def empty(self) -> None:
+        self.sql("DROP SCHEMA IF EXISTS duckanon CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+
+    def copy(self, source: duckdb.DuckDBPyConnection, name: str) -> None:
+        """By texts, which are the same in both."""
+        types = {column: kind for column, kind, *_ in source.execute(f"DESCRIBE {name}").fetchall()}
+        texts = ", ".join(f"CAST({quoted(column)} AS VARCHAR) AS {quoted(column)}" for column in types)
+        self._load(name, source.sql(f"SELECT {texts} FROM {name}").to_arrow_table(), types)
+
+    def _load(self, name: str, rows: pyarrow.Table, types: Mapping[str, str]) -> None:
         words = {column: self._words.get(kind, kind) for column, kind in types.items()}
         columns = ", ".join(f"{quoted(column)} {word}" for column, word in words.items())
         texts = ", ".join(f"CAST({quoted(column)} AS {word})" for column, word in words.items())

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
+
 OWNER = "duckanon"  # of every database, and of the server
+
+# A test of a `place` runs on the server of the test extra and on the oldest that the system has.
+EVERY_SERVER = pytest.mark.parametrize("place", ["postgres", "old_postgres"], indirect=True)
 
 FAR_PEOPLE = """
 CREATE TABLE people AS SELECT 'person ' || i AS name, 20 + (i * 7) % 40 AS age, '021' || (30 + i % 12) AS zip,
     CASE WHEN i % 2 = 0 THEN 'F' ELSE 'M' END AS sex,
     (ARRAY['flu', 'HIV', 'cancer', 'asthma', 'flu', 'flu', 'cough'])[1 + (i * 3 + i / 7) % 7] AS disease
 FROM generate_series(0, 199) AS r (i)
+"""
+
+_BUSY = """
+SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND application_name = 'duckanon' AND datname = '{}'
+    AND query_start < clock_timestamp() - INTERVAL '0.3 seconds' AND pid <> pg_backend_pid()
 """
 
 
@@ -76,3 +87,10 @@ class Place:
             "SELECT CAST(state AS text), query FROM pg_stat_activity "
             "WHERE application_name = 'duckanon' AND pid <> pg_backend_pid()"
         )
+
+    def until_busy(self) -> None:
+        """Until a statement of a run takes long; asked over the socket."""
+        end = time.monotonic() + 30
+        while not self.sql(_BUSY.format(self.database)):
+            assert time.monotonic() < end, "it never came to that"
+            time.sleep(0.05)

@@ -81,6 +81,22 @@ def programs_of_the_wheel() -> Path:
 @contextmanager
 def running(programs: Path) -> Iterator[Server]:
     """A server in a temporary folder, by a user that is not root; fails the test where it does not start."""
+    with _made(
+        programs, "initdb", "-U", "duckanon", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync"
+    ) as made:
+        yield made
+
+
+@contextmanager
+def standby(primary: Server) -> Iterator[Server]:
+    """A server that follows another one, and can only be read."""
+    of = ("-h", str(primary.socket), "-U", "duckanon", "--checkpoint=fast", "--no-sync")
+    with _made(primary.programs, "pg_basebackup", "--write-recovery-conf", *of) as made:
+        yield made
+
+
+@contextmanager
+def _made(programs: Path, by: str, *given: str) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="duckanon") as name:
         folder = Path(name)
         user = _unprivileged(folder)
@@ -94,7 +110,7 @@ def running(programs: Path) -> Iterator[Server]:
 
         options = " ".join(f"-c {setting}={value}" for setting, value in _SETTINGS.items())
         try:
-            run("initdb", "-U", "duckanon", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+            run(by, *given)
             run("pg_ctl", "start", "-w", "-l", str(folder / "log"), "-o", f"-k {folder} {options}")
         except (subprocess.SubprocessError, OSError) as refused:
             _does_not_start(refused)

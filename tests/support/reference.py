@@ -170,6 +170,38 @@ class Intervals:
         return f"{bound:.{max(map(decimals, (*self.widths, self.origin)))}f}"
 
 
+@dataclass(frozen=True)
+class Cuts:
+    """Below the first point, from each to the next, from the last on. `last`: a range is written with its last value,
+    which is so much below its end."""
+
+    points: tuple[tuple[Value, ...], ...]
+    last: int | timedelta | None = None
+
+    @property
+    def height(self) -> int:
+        return len(self.points) + 1
+
+    def knows(self, value: Value) -> bool:
+        return isinstance(value, date) or number(value).is_finite()
+
+    def label(self, value: Value, level: int) -> str:
+        points = self.points[level - 1]
+        below = [point for point in points if number(point) <= number(value)]
+        above = [point for point in points if number(point) > number(value)]
+        if not below:
+            return f"< {points[0]}"
+        return f"≥ {points[-1]}" if not above else self._between(below[-1], above[0])
+
+    def _between(self, first: Any, end: Any) -> str:
+        if self.last is None:
+            return f"{first} – < {end}"
+        return f"{first}" if first == end - self.last else f"{first} – {end - self.last}"
+
+    def top(self, values: Sequence[Value]) -> str:
+        return "*"
+
+
 def number(value: Value) -> Decimal:
     """A number, exactly; a float stands for what it prints as, a date for its days since 1970-01-01."""
     return Decimal((value - EPOCH).days) if isinstance(value, date) else Decimal(text(value))

@@ -12,17 +12,15 @@ from typing import Any
 import duckdb
 
 import duckanon
+from duckanon.query.names import unquoted
 from duckanon.result import Result
 from tests.support.case_warehouse import quoted
-from tests.support.far import FarDatabase, copied
+from tests.support.far import FarDatabase
+from tests.support.figures import must_be_alike
 
 Row = tuple[Any, ...]
 # What differs from run to run, or names the place.
 OF_THE_RUN = ("seconds", "started", "policy_hash", "release", "run")
-
-
-def emptied(far: FarDatabase) -> None:
-    far.sql("DROP SCHEMA IF EXISTS duckanon CASCADE", "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
 
 
 def told(ask: Callable[[], Result]) -> dict[str, Any]:
@@ -35,27 +33,14 @@ def told(ask: Callable[[], Result]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """Numbers of whatever kind; NaN, which equals nothing, as a text."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
     return float(value) if isinstance(value, (Decimal, int)) and not isinstance(value, bool) else value
 
 
 def counted(rows: list[Row]) -> Counter[Row]:
     return Counter(tuple(map(plain, row)) for row in rows)
-
-
-def alike(found: Any, expected: Any) -> bool:
-    if isinstance(expected, dict) and isinstance(found, dict):
-        return found.keys() == expected.keys() and all(alike(found[key], expected[key]) for key in expected)
-    if isinstance(expected, (list, tuple)) and isinstance(found, (list, tuple)):
-        return len(found) == len(expected) and all(map(alike, found, expected))
-    if isinstance(expected, float) and isinstance(found, (int, float)):
-        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9)
-    return bool(found == expected)
-
-
-def must_be_alike(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert found.keys() == expected.keys(), (found, expected)
-    for part in expected:
-        assert alike(found[part], expected[part]), f"{part}: found {found[part]}, expected {expected[part]}"
 
 
 def of_file(path: Path, kind: str) -> tuple[list[Row], list[Row]]:
@@ -74,8 +59,9 @@ def released_alike(
     db: duckdb.DuckDBPyConnection, far: FarDatabase, folder: Path, text: str, tables: list[str], kind: str, to: str
 ) -> dict[str, Any]:
     """Run a policy over tables of a DuckDB and over copies of them; all that is told and released is the same."""
-    emptied(far)
-    copied(db, tables, far)
+    far.empty()
+    for table in tables:
+        far.copy(db, table)
     there = folder / "there"
     there.mkdir()
     for file in folder.glob("*.csv"):
@@ -96,9 +82,9 @@ def released_alike(
 
 def same_rows(db: duckdb.DuckDBPyConnection, far: FarDatabase, folders: tuple[Path, Path], kind: str, to: str) -> None:
     if kind in ("table", "view"):
-        names = ", ".join(quoted(name) for name, *_ in db.execute(f"DESCRIBE {to}").fetchall())
-        ours = db.execute(f"SELECT {names} FROM {to}").fetchall()
-        theirs = far.sql(f"SELECT {names} FROM {to}")
+        names = [name for name, *_ in db.execute(f"DESCRIBE {to}").fetchall()]
+        ours = db.execute(f"SELECT {', '.join(map(quoted, names))} FROM {to}").fetchall()
+        theirs = far.sql(f"SELECT {', '.join(map(far.said, names))} FROM {far.said(unquoted(to))}")
     else:
         (types, ours), (other, theirs) = (of_file(at / to, kind) for at in folders)
         assert other == types

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from duckanon.engine.spark.catalog import said_name
+from duckanon.engine.spark.catalog import said_name, spelled_parts
 from duckanon.engine.spark.connection import connect, quiet
 from duckanon.policy.database import ServerAddress
 from tests.support.environments import alone_with, install, make_environment, scripts_of
@@ -59,6 +59,16 @@ class Lake:
         made = f"CREATE TABLE {name} AS SELECT {columns} FROM loaded"
         self.sql(f"DROP TABLE IF EXISTS {name}", made, "DROP VIEW loaded")
 
+    def said(self, *parts: str) -> str:
+        return said_name(*parts)
+
+    def copy(self, source: duckdb.DuckDBPyConnection, name: str) -> None:
+        self.load(said_name(*(spelled_parts(name) or ())), f"FROM {name}", source)
+
+    def empty(self) -> None:
+        for found in self.session.catalog.listTables():
+            self.sql(f"DROP {'VIEW' if 'VIEW' in found.tableType else 'TABLE'} {said_name(found.name)}")
+
     def tables(self, schema: str = "default") -> set[str]:
         """All tables and views, but for temporary ones."""
         listed = self.sql(f"SHOW TABLES IN {schema}", f"SHOW TABLES IN {schema}")
@@ -97,7 +107,7 @@ def sail() -> Iterator[SparkServer]:
 
 
 @contextmanager
-def spark() -> Iterator[SparkServer]:
+def spark(master: str = "local[2]") -> Iterator[SparkServer]:
     """Spark itself, which is installed where it is missing; nothing of it outlives the tests."""
     home = _installed()
     options = {
@@ -106,9 +116,13 @@ def spark() -> Iterator[SparkServer]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": "warehouse",
+        # Nothing here is worth compiling.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     started = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", started]
+    command = [str(home / "bin" / "spark-submit"), "--master", master, "--class", started]
     command += [part for key, value in options.items() for part in ("--conf", f"{key}={value}")]
     with _running([*command, "spark-internal"], SPARK_HOME=str(home)) as server:
         yield server

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,13 +22,27 @@ _OLDEST = 15
 _BETWEEN_TRIES = 0.2  # seconds
 _BETWEEN_LOOKS = 0.1  # seconds in which an interrupt is heard
 _LAST_WORDS = 10.0  # seconds in which a server answers that it has called a statement off
+_WAITS = "duckanon waits for a server"  # a thread's name
+# What a connection says of itself, unless the address does. A network that has gone silent is noticed in two minutes;
+# a server that works is waited for as long as it takes.
+_SAID = {
+    "application_name": "duckanon",  # for who looks at the server's activity
+    "connect_timeout": "30",
+    "keepalives_idle": "60",
+    "keepalives_interval": "10",
+    "keepalives_count": "6",
+    "tcp_user_timeout": "120000",
+}
 
 
 class Connection:
-    """One session of the server, in which every statement is a transaction of its own until one is begun."""
+    """One session of the server, in which every statement is a transaction of its own until one is begun.
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    By the driver itself, without the standard interface around it: that would load pandas, and what else it finds.
+    """
+
+    def __init__(self, database: Any, session: Any) -> None:
+        self._database, self._session = database, session
         self._given_up = False  # the server did not even answer that it has called a statement off
 
     def awaited(self, work: Callable[[], T]) -> T:
@@ -53,50 +68,65 @@ class Connection:
         from adbc_driver_manager import Error
 
         with suppress(Error):
-            self.client.adbc_cancel()
+            self._session.cancel()
 
     def run(self, text: str) -> None:
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.client.cursor() as cursor:
-            cursor.execute(text)
+        with self._statement(text) as statement:
+            statement.set_sql_query(text)
+            statement.execute_update()
 
     @contextmanager
     def stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
         """The rows of a query. What goes wrong on the way is told when the stream ends, and to nobody who reads it:
         these would quote it."""
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.client.cursor() as cursor:
-            cursor.execute(text)
-            arriving = Arriving(cursor)
+        with self._statement(text) as statement:
+            statement.set_sql_query(text)
+            handle, _ = statement.execute_query()
+            arriving = Arriving(handle)
             try:
                 yield arriving.rows
             finally:
                 arriving.must_be_whole()
 
-    def ingest(self, name: str, rows: pyarrow.RecordBatchReader, **place: Any) -> None:
+    def ingest(self, name: str, rows: pyarrow.RecordBatchReader, schema: str | None) -> None:
+        """Make a table of rows: a temporary one, where no schema is named."""
+        from adbc_driver_manager import INGEST_OPTION_MODE_CREATE, StatementOptions
+
+        place = {StatementOptions.INGEST_TEMPORARY: "true"}
+        if schema is not None:
+            place = {StatementOptions.INGEST_TARGET_DB_SCHEMA: schema}
+        place |= {StatementOptions.INGEST_TARGET_TABLE: name, StatementOptions.INGEST_MODE: INGEST_OPTION_MODE_CREATE}
+        with self._statement(name) as statement:
+            statement.set_options(**{option.value: chosen for option, chosen in place.items()})
+            statement.bind_stream(rows)
+            statement.execute_update()
+
+    @contextmanager
+    def _statement(self, text: str) -> Iterator[Any]:
+        """One of the driver's, whose errors are told as ours."""
+        from adbc_driver_manager import AdbcStatement
+
         from duckanon.engine.postgres.client_errors import translated
 
-        with translated(name), self.client.cursor() as cursor:
-            cursor.adbc_ingest(name, rows, mode="create", **place)
+        with translated(text), AdbcStatement(self._session) as statement:
+            yield statement
 
     def close(self) -> None:
         from adbc_driver_manager import Error
 
         if not self._given_up:  # else somebody still waits for it
             with suppress(Error):  # of a server that has gone
-                self.client.close()
+                self._session.close()
+                self._database.close()
 
 
 class Arriving:
     """Rows on their way, by the driver's own reader: only that one knows the SQLSTATE of what goes wrong."""
 
-    def __init__(self, cursor: Any) -> None:
+    def __init__(self, handle: Any) -> None:
         import pyarrow
         from adbc_driver_manager._reader import AdbcRecordBatchReader
 
-        handle = cursor.fetch_arrow()  # which would let go of the rows
         self._reader = AdbcRecordBatchReader._import_from_c(handle.address)
         self._fault: Exception | None = None
         self.rows = pyarrow.RecordBatchReader.from_batches(self._reader.schema, self._batches())
@@ -121,7 +151,7 @@ class _Waiting(Generic[T]):
         self._done = threading.Event()
         self._results: list[T] = []
         self._error: BaseException | None = None
-        threading.Thread(target=self._do, args=(work,), daemon=True).start()
+        threading.Thread(target=self._do, args=(work,), name=_WAITS, daemon=True).start()
 
     def _do(self, work: Callable[[], T]) -> None:
         try:
@@ -140,28 +170,44 @@ class _Waiting(Generic[T]):
         return self._results[0]
 
     def ended(self, cancel: Callable[[], None]) -> bool:
-        """Whether it has ended, or does when it is told to: also one that has not begun to listen yet."""
-        end = time.monotonic() + _LAST_WORDS
+        """Whether it has ended, or does when it is told to: also one that has not begun to listen yet. It is told over
+        a connection of its own, which may never come about."""
+        end, telling = time.monotonic() + _LAST_WORDS, None
         while not self._done.is_set() and time.monotonic() < end:
             with suppress(KeyboardInterrupt):
-                cancel()
+                if telling is None or telling._done.is_set():
+                    telling = _Waiting(cancel)
                 self._done.wait(_BETWEEN_TRIES)
         return self._done.is_set()
 
 
+def somebody_waits() -> bool:
+    """Whether something that was given up still waits for its server."""
+    return any(thread.name == _WAITS for thread in threading.enumerate())
+
+
 def connect(address: ServerAddress, wait: float | None) -> Connection:
     """A server that is not there (yet) is waited for, so many seconds."""
-    adbc, postgresql = needed("postgres", "adbc_driver_manager", "adbc_driver_postgresql.dbapi")
+    adbc, postgresql = needed("postgres", "adbc_driver_manager", "adbc_driver_postgresql")
     from duckanon.engine.postgres.client_errors import must_be_said, opening_fault
 
     end = time.monotonic() + (wait or 0)
     while True:
         try:
-            return Connection(_Waiting(lambda: postgresql.connect(_url(address), autocommit=True)).result())
+            return _Waiting(lambda: _opened(_url(address), adbc, postgresql)).result()
         except adbc.Error as error:
             if time.monotonic() >= end or must_be_said(error):
                 raise EngineError(f"{address.shown}: cannot be opened: {opening_fault(error, address.shown)}") from None
             time.sleep(_BETWEEN_TRIES)
+
+
+def _opened(url: str, adbc: Any, postgresql: Any) -> Connection:
+    database = postgresql.connect(url)
+    try:
+        return Connection(database, adbc.AdbcConnection(database))
+    except adbc.Error:
+        database.close()
+        raise
 
 
 def must_be_new_enough(version: int, address: ServerAddress) -> None:
@@ -170,6 +216,13 @@ def must_be_new_enough(version: int, address: ServerAddress) -> None:
 
 
 def _url(address: ServerAddress) -> str:
-    """As given; and says who asks, for who looks at the server's activity."""
-    name = "" if "application_name=" in address.url else "application_name=duckanon"
-    return address.url + (f"{'&' if '?' in address.url else '?'}{name}" if name else "")
+    """As given, and what it leaves to us. A service may have words of its own on the connection."""
+    ours = {name: value for name, value in _SAID.items() if f"{name}=" not in address.url}
+    if "service=" in address.url:
+        ours = {name: value for name, value in ours.items() if name == "application_name"}
+    if "PGCONNECT_TIMEOUT" in os.environ:
+        ours.pop("connect_timeout", None)
+    return address.url + "".join(
+        f"{'&' if place or '?' in address.url else '?'}{name}={value}"
+        for place, (name, value) in enumerate(ours.items())
+    )

@@ -12,6 +12,7 @@ import time
 from duckanon.engine.marks import is_mark
 from duckanon.engine.relation import Relation
 from duckanon.engine.spark.catalog import said_name
+from duckanon.query.names import folded
 
 _BESIDE = "__duckanon_"
 
@@ -35,6 +36,12 @@ def is_build(found: Relation, place: Relation) -> bool:
 def shown_by(build: Relation) -> str:
     """What a place shows."""
     return f"SELECT * FROM {said_name(*build.parts)}"
+
+
+def build_in(definition: str) -> str | None:
+    """The name of the table that a view shows, in small letters; no other table has it."""
+    found = re.search(rf"\w+{_BESIDE}[0-9a-f]{{16}}", folded(definition))
+    return found and found[0]
 
 
 def shows_build(definition: str) -> bool:

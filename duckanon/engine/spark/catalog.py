@@ -26,6 +26,11 @@ def _bare(part: str) -> str:
     return part[1:-1].replace("``", "`") if part.startswith("`") else unquoted(part)
 
 
+def is_plain(name: str) -> bool:
+    """Whether it means the same with quotes and without."""
+    return re.fullmatch(r"[a-z_]\w*", name, re.ASCII | re.IGNORECASE) is not None
+
+
 def said_name(*parts: str) -> str:
     """The name in a statement."""
     return table(*parts).sql(SparkDialect, identify=True)

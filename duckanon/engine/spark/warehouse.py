@@ -15,8 +15,8 @@ from duckanon.engine.far import FarWarehouse
 from duckanon.engine.marks import is_mark
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import Relation
-from duckanon.engine.spark.builds import builds_like, is_build, new_build, shown_by, shows_build
-from duckanon.engine.spark.catalog import Catalog, literal, said_name, spelled_parts
+from duckanon.engine.spark.builds import build_in, builds_like, is_build, new_build, shown_by, shows_build
+from duckanon.engine.spark.catalog import Catalog, is_plain, literal, said_name, spelled_parts
 from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
 from duckanon.engine.spark.folders import SparkFolders
 from duckanon.engine.spark.types import type_of
@@ -25,6 +25,7 @@ from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.spark import SparkDialect
 from duckanon.query.expressions import sql
+from duckanon.query.names import folded
 
 if TYPE_CHECKING:
     import pyarrow
@@ -47,6 +48,7 @@ class Spark(FarWarehouse):
         self.folders = SparkFolders(session, self.said, self._translated)
         self._unfinished: list[Relation] = []  # what was made beside, and is in no place yet
         self._last_step = ""  # lets it in
+        self._stood: str | None = None  # what was shown in the place when it was built
         # Spark itself keeps the order of a step in the rows that come of it, and can keep the rows of a view.
         self.is_spark = False
 
@@ -165,6 +167,9 @@ class Spark(FarWarehouse):
     def target(self, spelled: str) -> Relation:
         *home, name = spelled_parts(spelled) or (spelled,)
         schema = tuple(home) or (self.catalog.schema,)
+        if not all(map(is_plain, (*schema, name))):
+            what = "has other signs than letters, digits and _: not every server keeps the quotes of such a name"
+            raise EngineError(f"release.to: {spelled} {what} in a view, which would show another table; rename it")
         if not self.catalog.has_schema(*schema):
             raise EngineError(f"release.to: there is no schema '{'.'.join(schema)}' in {self.location}")
         return Relation((*schema, name), "table")
@@ -178,8 +183,10 @@ class Spark(FarWarehouse):
         from duckanon.engine.duckdb.client_errors import explained
 
         view, inner = name.sql(self.dialect, identify=True), query.rstrip().rstrip(";")
+        made = f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source"
+        self.workbench.note("the source", made, self)
         with explained("source.query"):
-            self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+            self._run(made)
 
     # -- the release ------------------------------------------------------------------------------
 
@@ -194,8 +201,15 @@ class Spark(FarWarehouse):
             what = "is a view that no run has made, and that the source may read"
             raise ReleaseError(f"release.to: {standing.spelled} {what}; drop it first, or choose another name")
 
+    def is_read_by(self, rows: exp.Table, standing: Relation) -> bool:
+        """By the plan of the rows, which names the table that the place is a view of, whatever is between them."""
+        shown = build_in(self._view_text(standing))
+        plan = self.fetch(f"EXPLAIN EXTENDED SELECT * FROM {rows.sql(self.dialect, identify=True)}")
+        return shown is not None and any(shown in folded(str(line)) for (line,) in plan)
+
     def publish(self, relation: Relation, query: exp.Query, mark: str) -> Relation:
-        self._sweep(relation)
+        self._stood = self._shown_in(relation)
+        self._sweep(relation, self._stood or "")
         build, text = new_build(relation), f"SELECT * FROM ({self.said(query)}) AS released"
         self.workbench.note("the release", query, self)
         with self._translated(text):
@@ -207,20 +221,28 @@ class Spark(FarWarehouse):
         # Marked from the beginning: so it is known for ours, however this run ends.
         self._run(f"CREATE TABLE {said_name(*build.parts)} ({declared}) COMMENT {literal(mark)}")
         self._run(f"INSERT INTO {said_name(*build.parts)} {text}{order}")
-        place = said_name(*relation.parts)
-        self._last_step = f"CREATE OR REPLACE VIEW {place} COMMENT {literal(mark)} AS {shown_by(build)}"
+        new = "CREATE VIEW" if self._stood is None else "CREATE OR REPLACE VIEW"
+        self._last_step = f"{new} {said_name(*relation.parts)} COMMENT {literal(mark)} AS {shown_by(build)}"
         return build
 
     def let_in(self, published: Relation, relation: Relation) -> None:
+        """Where nothing stood the catalog itself refuses to replace what somebody has made; else we look."""
+        if self._shown_in(relation) != self._stood:
+            what = "was made or replaced by somebody under way"
+            raise ReleaseError(f"release.to: {relation.spelled} {what}; run again")
         self._run(self._last_step)
         self._unfinished = []
 
-    def _sweep(self, place: Relation) -> None:
+    def _shown_in(self, place: Relation) -> str | None:
+        """The text of the view that stands in a place; of a table none, and None where nothing stands."""
+        with self._translated(place.spelled):
+            found = self.catalog.find(place.parts)
+        return None if found is None else self._view_text(found) if found.kind == "view" else ""
+
+    def _sweep(self, place: Relation, shown: str) -> None:
         """Drops what earlier runs built for the place, whether they came to their end or not; but for what it shows."""
         with self._translated(place.spelled):
             found = self.catalog.relations(place.parts[:-1], builds_like(place))
-            standing = self.catalog.find(place.parts)
-        shown = self._view_text(standing) if standing is not None and standing.kind == "view" else ""
         for build in found:
             if is_build(build, place) and build.parts[-1] not in shown:
                 self._drop(build)

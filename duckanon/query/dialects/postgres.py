@@ -11,6 +11,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 
 from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.nodes import (
+    ByteOrder,
     Composed,
     DayText,
     EachBelow,
@@ -20,6 +21,7 @@ from duckanon.query.nodes import (
     RowHash,
     TextDigest,
     UrlEncoded,
+    WithoutAccents,
 )
 
 _LARGEST = 1.7976931348623157e308
@@ -67,6 +69,13 @@ def _same(generator: Any, node: exp.NullSafeEQ) -> str:
     return text
 
 
+def _first_group(generator: Any, node: exp.RegexpExtract) -> str:
+    """A pattern gives its first group there, if it has any."""
+    if node.args.get("group") != exp.Literal.number(1):
+        generator.unsupported("another group of a pattern than the first")
+    return f"COALESCE(SUBSTRING({generator.sql(node.this)} FROM {generator.sql(node.expression)}), '')"
+
+
 class PostgresWords(PostgresGenerator):
     """Whole numbers of any size, a set in place of a list, finite by comparison."""
 
@@ -78,13 +87,17 @@ class PostgresWords(PostgresGenerator):
         **PostgresGenerator.TRANSFORMS,
         exp.TryCast: unsaid("a cast that may fail (TRY_CAST)"),
         # A function that sqlglot does not know would be printed as it is.
-        **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
+        **dict.fromkeys(
+            (exp.Anonymous, TextDigest, UrlEncoded, Composed, WithoutAccents, KeyedHash), unsaid("functions of DuckDB")
+        ),
         RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
         FiniteNumber: _between_the_largest,
+        ByteOrder: lambda self, node: f'{self.sql(node, "this")} COLLATE "C"',
         DayText: lambda self, node: self.sql(exp.replace_placeholders(_DAY_TEXT, day=node.this)),
         FloatText: lambda self, node: self.sql(exp.replace_placeholders(_FLOAT_TEXT, number=node.this)),
         EachBelow: _series,
         exp.NullSafeEQ: _same,
+        exp.RegexpExtract: _first_group,
         exp.Try: inside,  # what it takes away, statistics, nobody is told there
     }
 

@@ -11,6 +11,7 @@ from sqlglot.generators.spark import SparkGenerator
 from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.expressions import sql
 from duckanon.query.nodes import (
+    ByteOrder,
     Composed,
     DayText,
     EachBelow,
@@ -21,6 +22,7 @@ from duckanon.query.nodes import (
     RowHash,
     TextDigest,
     UrlEncoded,
+    WithoutAccents,
 )
 
 
@@ -52,11 +54,14 @@ class SparkWords(SparkGenerator):
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
         **SparkGenerator.TRANSFORMS,
         # A function that sqlglot does not know would be printed as it is.
-        **dict.fromkeys((exp.Anonymous, TextDigest, UrlEncoded, Composed, KeyedHash), unsaid("functions of DuckDB")),
+        **dict.fromkeys(
+            (exp.Anonymous, TextDigest, UrlEncoded, Composed, WithoutAccents, KeyedHash), unsaid("functions of DuckDB")
+        ),
         EachBelow: _exploded,
         RowHash: _hashed,
         FiniteNumber: _finite,
         FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),  # but for exponents, the same
+        ByteOrder: inside,
         DayText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
         FiniteDay: lambda self, node: self.sql(sql(":day IS NOT NULL", day=node.this)),  # there are no others
         exp.Try: inside,  # what it takes away, statistics, nobody is told there

@@ -1,0 +1,213 @@
+"""What an analyst finds again in a release: how far its numbers have moved, and which columns still go together.
+
+A label that stands for several numbers is read as the middle of them; what is gone is left out. All figures are
+rounded: to the last digit they would tell of the few rows that are suppressed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, combinations, product
+from typing import Any, Protocol
+
+from sqlglot import exp
+
+from duckanon.census.counting import Census
+from duckanon.census.values import ValueTable
+from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.computed import CutsKind, IntervalsKind
+from duckanon.query.dialects import WORKBENCH
+from duckanon.query.expressions import column, sql
+from duckanon.query.functions import cast_or_null, finite_number
+from duckanon.query.steps import select
+
+# Pairs beyond these are not asked about: those with a sensitive column come first.
+_MOST_PAIRS = 15
+# Of a column with more labels, nearly every pair of values is there once: that is no association.
+_MOST_LABELS = 1_000
+_DIGITS = 2
+
+Figures = tuple[Any, ...]  # numbers, or None
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A column by the code v{index} of what it shows, in the source and in the release."""
+
+    index: int
+    name: str
+    labels: int  # distinct ones of the source
+    before: exp.Query | None  # code and number of what the source shows; None: it has no numbers
+    after: exp.Query | None
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """The source and the release as cells of n rows with the codes v0 … of the variables."""
+
+    quasi_identifiers: tuple[Variable, ...]
+    sensitive: tuple[Variable, ...]
+    source: exp.Select
+    release: exp.Select
+
+    def figures(self, census: Census) -> dict[str, Any]:
+        """What a result says of it, asked in one statement."""
+        numeric = [v for v in (*self.quasi_identifiers, *self.sensitive) if v.before is not None]
+        pairs = list(self._pairs())
+        asked = [text for v in numeric for text in (_moments("source", v, v.before), _moments("release", v, v.after))]
+        asked += [text for pair in pairs for text in (_together("source", pair), _together("release", pair))]
+        if not asked:
+            return {"numbers": {}, "associations": []}
+        sides = {"source": self.source, "release": self.release}
+        steps = ", ".join(f"{name} AS MATERIALIZED ({_text(side)})" for name, side in sides.items())
+        parts = " UNION ALL ".join(f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in enumerate(asked))
+        found = census.workbench.fetch(f"WITH {steps} {parts} ORDER BY nth", "what an analyst finds again")
+        answers = iter([row[1:] for row in found])
+        return {
+            "numbers": {v.name: _moved(next(answers), next(answers)) for v in numeric},
+            "associations": [_association(pair, next(answers), next(answers)) for pair in pairs],
+        }
+
+    def _pairs(self) -> Iterator[tuple[Variable, Variable]]:
+        every = chain(product(self.quasi_identifiers, self.sensitive), combinations(self.quasi_identifiers, 2))
+        told = (pair for pair in every if _are_numbers(pair) or max(v.labels for v in pair) <= _MOST_LABELS)
+        return (pair for pair, _ in zip(told, range(_MOST_PAIRS), strict=False))
+
+
+class Shows(Protocol):
+    def __call__(self, hierarchy: Hierarchy) -> tuple[exp.Expr, exp.Query | None]:
+        """The code that a released cell shows of a quasi-identifier; code and number of what it may show."""
+
+
+def fidelity_of(census: Census, released: exp.Select, shows: Shows) -> Fidelity:
+    """The census beside its `released` cells, which are named so."""
+    source, release = exp.select("n").from_(census.table), released.select(column("n", "cells"))
+    variables: list[Variable] = []
+    for h in (h for h in census.hierarchies if h.coded):
+        index, finest = len(variables), h.lowest
+        shown, after = shows(h)
+        source = source.select(column(h.code(finest)).as_(f"v{index}"))
+        release = release.select(shown.as_(f"v{index}"))
+        before = numbers_of(h, column(f"code_{finest}"), exp.select().from_(h.mapping))
+        variables.append(Variable(index, h.column.name, h.levels[finest].values, before, after))
+    quasi_identifiers, sensitive = tuple(variables), list[Variable]()
+    for values in census.sensitive:
+        index, numbers = len(quasi_identifiers) + len(sensitive), numbers_of_values(values)
+        source = source.select(sql("COALESCE(:s, 0)", s=column(f"s{values.index}")).as_(f"v{index}"))
+        release = release.select(sql("COALESCE(:s, 0)", s=column(f"s{values.index}", "cells")).as_(f"v{index}"))
+        sensitive.append(Variable(index, values.column.name, values.distinct, numbers, numbers))
+    return Fidelity(quasi_identifiers, tuple(sensitive), source, release)
+
+
+# -- numbers ------------------------------------------------------------------------------------------
+
+
+def numbers_of(hierarchy: Hierarchy, code: exp.Expr, mapping: exp.Select) -> exp.Query | None:
+    """code and number of what a column shows, from the values of the `mapping`; None: they are no numbers."""
+    value = column("value")
+    if hierarchy.column.type.is_number and not hierarchy.starred:
+        number = sql("CAST(:value AS DOUBLE)", value=value)
+    elif hierarchy.column.type.is_number or isinstance(hierarchy.kind, (IntervalsKind, CutsKind)):
+        number = cast_or_null(value, "DOUBLE")  # a text that says one, or the top beside such
+    else:
+        return None
+    middle = sql("(MIN(:number) + MAX(:number)) / 2", number=number)
+    return mapping.select(code.as_("code"), middle.as_("number")).where(finite_number(number)).group_by(code.copy())
+
+
+def numbers_of_values(values: ValueTable) -> exp.Query | None:
+    if not values.numeric:
+        return None
+    return select(code="code", number="number").from_(values.table).where(finite_number(column("number")))
+
+
+def _moments(side: str, variable: Variable, numbers: exp.Query | None) -> str:
+    """Mean, standard deviation and quartiles of the rows that show a number."""
+    if numbers is None:
+        return "SELECT NULL AS a, NULL AS b, NULL AS c, NULL AS d, NULL AS e"
+    rows = f"""SELECT number, SUM(n) AS n FROM {side} JOIN ({_text(numbers)}) ON v{variable.index} = code
+        GROUP BY number"""
+    total = "SUM(n) OVER ()"
+    ordered = f"""SELECT number, n, {total} AS total, SUM(n * number) OVER () / {total} AS mean,
+        SUM(n) OVER (ORDER BY number) AS upto FROM ({rows})"""
+    quartiles = ", ".join(f"MIN(number) FILTER (upto >= {share} * total)" for share in (0.25, 0.5, 0.75))
+    return f"SELECT MAX(mean), SQRT(SUM(n * (number - mean) ** 2) / MAX(total)), {quartiles} FROM ({ordered})"
+
+
+def _moved(before: Figures, after: Figures) -> dict[str, Any]:
+    """In standard deviations of the source."""
+    (mean, deviation, *quartiles), (mean_after, deviation_after, *quartiles_after) = before, after
+
+    def by(one: float | None, other: float | None) -> float | None:
+        return _rounded((other - one) / deviation) if deviation and one is not None and other is not None else None
+
+    return {
+        "mean": by(mean, mean_after),
+        "quartiles": [by(*pair) for pair in zip(quartiles, quartiles_after, strict=True)],
+        "spread": _rounded(deviation_after / deviation) if deviation and deviation_after is not None else None,
+    }
+
+
+# -- associations -------------------------------------------------------------------------------------
+
+
+def _are_numbers(pair: tuple[Variable, Variable]) -> bool:
+    return all(variable.before is not None for variable in pair)
+
+
+def _together(side: str, pair: tuple[Variable, Variable]) -> str:
+    """What a correlation or, where not both are numbers, Cramér's V is made of: five figures."""
+    one, other = (f"v{variable.index}" for variable in pair)
+    if _are_numbers(pair):
+        first, second = (v.before if side == "source" else v.after for v in pair)
+        if first is None or second is None:
+            return _moments(side, pair[0], None)
+        rows = f"""SELECT SUM(n) AS n, a.number AS x, b.number AS y FROM {side}
+            JOIN ({_text(first)}) AS a ON {one} = a.code JOIN ({_text(second)}) AS b ON {other} = b.code
+            GROUP BY x, y"""
+        centred = f"""SELECT n, x - SUM(n * x) OVER () / SUM(n) OVER () AS x,
+            y - SUM(n * y) OVER () / SUM(n) OVER () AS y FROM ({rows})"""
+        return f"SELECT SUM(n * x * y), SUM(n * x * x), SUM(n * y * y), NULL, NULL FROM ({centred})"
+    table = f"SELECT {one} AS x, {other} AS y, CAST(SUM(n) AS DOUBLE) AS n FROM {side} GROUP BY x, y"
+    shares = f"""SELECT x, y, n, SUM(n) OVER (PARTITION BY x) AS of_x, SUM(n) OVER (PARTITION BY y) AS of_y
+        FROM ({table})"""
+    return f"""SELECT SUM(n * n / of_x / of_y) - 1, COUNT(DISTINCT x), COUNT(DISTINCT y), SUM(n), NULL
+        FROM ({shares})"""
+
+
+def _association(pair: tuple[Variable, Variable], before: Figures, after: Figures) -> dict[str, Any]:
+    numbers = _are_numbers(pair)
+    strength = correlation if numbers else cramers_v
+    return {
+        "columns": [variable.name for variable in pair],
+        "measure": "correlation" if numbers else "cramers_v",
+        "before": _rounded(strength(*before)),
+        "after": _rounded(strength(*after)),
+    }
+
+
+def correlation(together: float | None, one: float | None, other: float | None, *_: object) -> float | None:
+    """Pearson's, from the sums of products of two centred columns; None where one of them is all the same."""
+    if together is None or not one or not other:
+        return None
+    return together / math.sqrt(one) / math.sqrt(other)
+
+
+def cramers_v(phi: float | None, rows: float, columns: float, n: float, *_: object) -> float | None:
+    """Corrected for its bias (Bergsma 2013): of two columns that have nothing to do with each other, 0. `phi` is χ²/n
+    of a table of so many rows and columns; None where one of these is all there is."""
+    if phi is None or min(rows, columns, n) < 2:
+        return None
+    unbiased = max(0.0, phi - (rows - 1) * (columns - 1) / (n - 1))
+    sides = [side - (side - 1) ** 2 / (n - 1) for side in (rows, columns)]
+    return math.sqrt(unbiased / (min(sides) - 1)) if min(sides) > 1 else None
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, _DIGITS) + 0.0  # never −0.0
+
+
+def _text(query: exp.Query) -> str:
+    return query.sql(WORKBENCH, identify=True)
