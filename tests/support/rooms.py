@@ -29,6 +29,7 @@ ROOMS = (
         "run",
         "comparison",
         "analysts",
+        "pages",
         "cli",
         "__main__",
     ),
