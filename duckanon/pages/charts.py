@@ -12,7 +12,7 @@ from typing import Any
 
 from duckanon.engine.optional import needed
 
-Series = Mapping[str, Sequence[tuple[float, float]]]
+Points = Sequence[tuple[float, float]]
 
 BLUE, VERMILION, GREEN = "#0072b2", "#d55e00", "#009e73"
 _COLOURS = (BLUE, "#e69f00", GREEN, VERMILION, "#cc79a7", "#56b4e9")
@@ -84,7 +84,7 @@ def over_time(releases: Sequence[Mapping[str, Any]], figures: Mapping[str, str])
     return _svg(alt.vconcat(*lines))
 
 
-def line_plot(title: str, x: str, y: str, series: Series) -> str:
+def line_plot(title: str, x: str, y: str, series: Mapping[str, Points]) -> str:
     """Lines with their marks, as a picture that stands alone; the vertical axis starts at zero."""
     alt, _ = _libraries()
     values = [{"x": at, "y": figure, "series": name} for name, line in series.items() for at, figure in line]
