@@ -28,8 +28,10 @@ _MOST_PAIRS = 15
 # Of a column with more labels, nearly every pair of values is there once: that is no association.
 _MOST_LABELS = 1_000
 _DIGITS = 2
+# Rows of a source that all questions are asked of at once.
+_TOGETHER = 200_000
 
-Figures = tuple[Any, ...]  # numbers, or None
+Figures = list[Any]  # numbers, or None
 
 
 @dataclass(frozen=True)
@@ -53,22 +55,30 @@ class Fidelity:
     release: exp.Select
 
     def figures(self, census: Census) -> dict[str, Any]:
-        """What a result says of it, asked in one statement."""
+        """What a result says of it."""
         numeric = [v for v in (*self.quasi_identifiers, *self.sensitive) if v.before is not None]
         pairs = list(self._pairs())
         asked = [text for v in numeric for text in (_moments("source", v, v.before), _moments("release", v, v.after))]
         asked += [text for pair in pairs for text in (_together("source", pair), _together("release", pair))]
-        if not asked:
-            return {"numbers": {}, "associations": []}
-        sides = {"source": self.source, "release": self.release}
-        steps = ", ".join(f"{name} AS MATERIALIZED ({_text(side)})" for name, side in sides.items())
-        parts = " UNION ALL ".join(f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in enumerate(asked))
-        found = census.workbench.fetch(f"WITH {steps} {parts} ORDER BY nth", "what an analyst finds again")
-        answers = iter([row[1:] for row in found])
+        answers = iter(self._answers(asked, census))
         return {
             "numbers": {v.name: _moved(next(answers), next(answers)) for v in numeric},
             "associations": [_association(pair, next(answers), next(answers)) for pair in pairs],
         }
+
+    def _answers(self, asked: list[str], census: Census) -> list[Figures]:
+        """In one statement, which spares planning; of a large source one by one, which spares memory."""
+        answers: list[Figures] = []
+        cells = census.scratch.table("found_again", self.release, "the released cells, as analysts find them")
+        steps = f"source AS ({_text(self.source)}), release AS (FROM {_text(cells)})"
+        together = max(1, len(asked)) if census.rows <= _TOGETHER else 1
+        for start in range(0, len(asked), together):
+            some = enumerate(asked[start : start + together])
+            parts = " UNION ALL ".join(f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in some)
+            found = census.workbench.fetch(f"WITH {steps} {parts} ORDER BY nth", "what analysts find again")
+            answers += [figures for _, *figures in found]
+        census.scratch.drop(cells)
+        return answers
 
     def _pairs(self) -> Iterator[tuple[Variable, Variable]]:
         every = chain(product(self.quasi_identifiers, self.sensitive), combinations(self.quasi_identifiers, 2))
@@ -209,5 +219,5 @@ def _rounded(figure: float | None) -> float | None:
     return None if figure is None else round(figure, _DIGITS) + 0.0  # never −0.0
 
 
-def _text(query: exp.Query) -> str:
+def _text(query: exp.Expr) -> str:
     return query.sql(WORKBENCH, identify=True)

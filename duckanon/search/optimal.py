@@ -22,6 +22,7 @@ from duckanon.search.lattice import Lattice, Node
 from duckanon.search.monotone import top_is_best
 from duckanon.search.objective import TIE, Objective, objective
 from duckanon.search.probe import Chains, Probe
+from duckanon.search.progress import Progress
 from duckanon.search.walk import walk
 
 _BATCH = 24  # nodes per statement
@@ -174,6 +175,10 @@ class OptimalSearch:
             effort.pruned_by_bound = effort.nodes - effort.measured - effort.pruned_by_failing
         return choice.node if choice else None
 
+    @property
+    def _progress(self) -> Progress:
+        return Progress(self.effort.measured, self.lattice.size, "nodes", at_most=True)
+
     def _room(self) -> int:
         """Nodes that the next statement may measure."""
         left = _BATCH if self.limits.nodes is None else self.limits.nodes - self.effort.measured
@@ -200,7 +205,7 @@ class OptimalSearch:
         good = [found for found in counted_nodes if bound(found.node, found.failing_rows) <= most]
         good = [found for found in good if self.batch.holds(found)]
         for found, loss in zip(good, self.objective.loss(good), strict=True):
-            self.seen(found.node, found.failing_rows)
+            self.seen(found.node, found.failing_rows, self._progress)
             if self.best.offer(loss, found):
                 self.improvements.append(found)
                 affordable = int(self.objective.failing_within(_tied(loss)))

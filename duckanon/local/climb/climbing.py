@@ -15,6 +15,7 @@ from duckanon.local.climb.tuples import TupleTable
 from duckanon.search import Seen, search
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
+from duckanon.search.progress import Progress
 
 _LOOKS = 1_500_000  # tuples times nodes that one statement may look at
 _YIELD = 0.03  # a batch of the cheapest nodes that places less of what is left is the last of them
@@ -50,7 +51,7 @@ class Climb:
             before = rows
             self._visit(batch)
             left, rows = self._left()
-            self.seen(batch[-1], rows)
+            self.seen(batch[-1], rows, self._progress(rows))
             if rows > before * (1 - _YIELD) and left * self.tuples.lattice.size > _WHOLE:
                 return
             batch = list(islice(nodes, max(1, min(_LOOKS // max(1, left), _GROWTH * len(batch)))))
@@ -64,12 +65,16 @@ class Climb:
             named = self.finder.ask(left, min(wanted, rows), turn)
             self._visit(self._cheaper(named))
             left, rows = self._left()
-            self.seen(named[0][0], rows)
+            self.seen(named[0][0], rows, self._progress(rows))
             turn += 1
             if rows > before * _STUCK:
                 if wanted >= before:
                     return
                 wanted *= 2
+
+    def _progress(self, left: int) -> Progress:
+        rows = self.tuples.census.rows - self.tuples.census.left_out
+        return Progress(rows - left, rows, "rows placed")
 
     def _left(self) -> tuple[int, int]:
         """Tuples and rows that are not placed yet."""
