@@ -17,12 +17,13 @@ from pathlib import Path
 
 import duckdb
 
-from bench import exports, growth, macros, memory, peers, scale, search, warehouses, whole
+from bench import exports, growth, macros, memory, peers, rules, scale, search, warehouses, whole
 from bench.figures import Figure, Setting, summary
 
 PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "search": search.of_adult,
     "hard": search.of_hard_cases,
+    "rules": rules.with_budgets,
     "whole": whole.against_the_floor,
     "cold": whole.cold,
     "exports": exports.against_a_copy,
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "macros": macros.against_plain_sql,
     "scale": scale.of_runs,
     "warehouses": warehouses.against_their_own_floor,
+    "cluster": warehouses.of_a_cluster,
     "peers": peers.against_peers,
 }
 

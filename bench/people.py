@@ -33,6 +33,16 @@ MORE = {
     "eyes": None,
     "insurance": None,
 }
+DONOR_QI = {
+    "age": "{ intervals = [5, 10, 20] }",
+    "gender": None,
+    "income": "{ intervals = [3] }",
+    "state": None,
+    "smallest": "{ intervals = [5, 25, 100] }",
+    "gifts": "{ intervals = [2, 6, 24] }",
+    "total": "{ intervals = [10, 100, 1000] }",
+}
+_DONORS = 63_441
 ADULT = ["age", "education", "marital-status", "native-country", "race", "salary-class", "sex", "workclass"]
 SENSITIVE = "occupation"
 _ADULT_ROWS = 30_000  # about as many as Adult has
@@ -94,18 +104,35 @@ def adult(folder: Path | None, otherwise: Path) -> Data:
     return Data("Adult", (folder / "adult.csv").absolute(), dict(files))
 
 
+def numbered(data: Data, folder: Path) -> Data:
+    """The same people with numbers for their occupations."""
+    number = f"dense_rank() OVER (ORDER BY {SENSITIVE}) AS {SENSITIVE}"
+    file = made(folder / f"{data.file.stem}_numbered.csv", f"SELECT * REPLACE ({number}) FROM '{data.file}'")
+    return Data(f"{data.name}, numbered", file, data.hierarchies)
+
+
+def donors(folder: Path) -> Data:
+    """Whose tuples hardly repeat: a lattice of 45,000 nodes, a column of some 5,500 values, another with a hundred
+    thousand in its hierarchy."""
+    digits = "lpad(i::VARCHAR, 5, '0')"
+    masked = [f"{digits}[:{kept}] || '{'*' * (5 - kept)}'" for kept in (4, 3, 2, 1, 0)]
+    zips = made(folder / "zips.csv", f"SELECT {', '.join((digits, *masked))} FROM range(100_000) r (i)", "HEADER false")
+    file = made(folder / "donors.parquet", _sql(_DONORS, "donors.sql"))
+    return Data("donors", file, {"zip": json.dumps(str(zips)), **DONOR_QI})
+
+
 def as_csv(data: Data) -> Data:
     """The same columns as a CSV file beside it."""
     file = made(data.file.with_suffix(".csv"), f"SELECT {data.columns} FROM '{data.file}'")
     return Data(data.name, file, data.hierarchies)
 
 
-def made(path: Path, query: str) -> Path:
+def made(path: Path, query: str, options: str = "") -> Path:
     """The file of a query, made once."""
     if not path.exists():
-        answer(f"COPY ({query}) TO '{path}'")
+        answer(f"COPY ({query}) TO '{path}' ({options})" if options else f"COPY ({query}) TO '{path}'")
     return path
 
 
-def _sql(rows: int) -> str:
-    return (Path(__file__).parent / "people.sql").read_text(encoding="utf-8").replace("$rows", str(rows))
+def _sql(rows: int, name: str = "people.sql") -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8").replace("$rows", str(rows))

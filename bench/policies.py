@@ -20,6 +20,9 @@ class Wanted:
     kind: str = "parquet"
     partition_by: str | None = None
     entity: str | None = None
+    where: str = "workbench"  # the lattice is walked
+    loss: str = "ncp"
+    rules: str = ""  # on the occupation
 
     def by(self, method: str) -> Wanted:
         return replace(self, method=method)
@@ -41,11 +44,12 @@ def written(data: Data, wanted: Wanted, to: str = "released.parquet") -> str:
         f"[source]\n{_source(data)}",
         f"[privacy]\nk = {wanted.k}\nsuppression = {wanted.suppression}",
         f"entity = {json.dumps(wanted.entity)}" if wanted.entity else "",
-        f"[search]\nmethod = {json.dumps(wanted.method)}\n{limit}",
+        f"[search]\nmethod = {json.dumps(wanted.method)}\nloss = {json.dumps(wanted.loss)}",
+        f"where = {json.dumps(wanted.where)}\n{limit}",
         f"[release]\nkind = {json.dumps(wanted.kind)}\nto = {json.dumps(to)}",
         f"partition_by = {json.dumps([wanted.partition_by])}" if wanted.partition_by else "",
         f"[columns]\nidentifiers = {json.dumps(data.others)}",
-        f"[sensitive.{SENSITIVE}]",
+        f"[sensitive.{SENSITIVE}]\n{wanted.rules}",
         *(_section(name, hierarchy) for name, hierarchy in data.hierarchies.items()),
     ]
     return "\n".join(lines) + "\n"

@@ -53,8 +53,7 @@ def people(folder: Path, rows: int, tuples: int) -> Data:
 def _measured(folder: Path, rows: int, tuples: int, where: str) -> dict[str, float]:
     data = people(folder, rows, tuples)
     path = folder / f"drawn_{where}.toml"
-    text = written(data, Wanted(), "drawn.parquet").replace("[search]", f'[search]\nwhere = "{where}"')
-    path.write_text(text, encoding="utf-8")
+    path.write_text(written(data, Wanted(where=where), "drawn.parquet"), encoding="utf-8")
     spent = process("duckanon", "run", str(path), "--json")
     told: dict[str, Any] = json.loads(spent.output.splitlines()[-1])
     seconds = {part: float(told["seconds"][part]) for part in PARTS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
 from bench.people import Data, adult, invented
@@ -107,11 +108,14 @@ def of_hard_cases(setting: Setting) -> list[Figure]:
 
 def effort(found: FoundNode) -> str:
     """How many nodes there were, were measured and were pruned."""
-    if found.effort is None:
-        return f"path of {len(found.path)} nodes"
-    nodes, measured = found.effort["nodes"], found.effort["measured"]
-    if not found.effort["proven"]:
+    return f"path of {len(found.path)} nodes" if found.effort is None else effort_of(found.effort)
+
+
+def effort_of(told: dict[str, Any]) -> str:
+    """The same, as a run tells it."""
+    nodes, measured = told["nodes"], told["measured"]
+    if not told["proven"]:
         return f"{measured:,} of {nodes:,} nodes, cut short"
-    pruned = [found.effort[why] for why in ("pruned_by_bound", "pruned_by_failing")]
+    pruned = [told[why] for why in ("pruned_by_bound", "pruned_by_failing")]
     by_loss, by_failing = ("uncounted" if count is None else f"{count:,}" for count in pruned)
     return f"{measured:,} of {nodes:,} nodes, pruned {by_loss} by loss, {by_failing} by failing"

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from duckanon.models import Finding
     from duckanon.policy import Policy
+    from duckanon.proposal.proposal import Proposal
     from duckanon.result import Result
 
 __version__ = VERSION
@@ -56,6 +57,7 @@ __all__ = [
     "connect",
     "history",
     "metrics",
+    "propose",
     "run",
 ]
 
@@ -142,6 +144,30 @@ def compare(
     comparing = Comparing(_policy(policy), Grid(list(k), list(suppression), list(method)))
     with warehouse_of(db) as warehouse:
         return as_frame(comparing.run(warehouse))
+
+
+def propose(
+    db: Any,
+    source: str,
+    *,
+    k: int = 5,
+    qi: str | Sequence[str] = (),
+    sensitive: str | Sequence[str] = (),
+    identifiers: str | Sequence[str] = (),
+    to: str | Path | None = None,
+) -> Proposal:
+    """A first policy for a table, view, query or file. Nothing is written until the proposal is asked to, to the file
+    `to`."""
+    from pathlib import Path
+
+    from duckanon.engine.opening import warehouse_of
+    from duckanon.proposal.proposal import Given, propose
+    from duckanon.proposal.sources import source_named
+
+    given = Given(*([names] if isinstance(names, str) else names for names in (qi, sensitive, identifiers)))
+    with warehouse_of(db) as warehouse:
+        wanted = source_named(source, warehouse.database, in_memory=True)
+        return propose(wanted, warehouse, k, given, None if to is None else Path(to))
 
 
 def metrics(

@@ -8,7 +8,7 @@ from dataclasses import replace as changed
 from typing import Any
 
 from duckanon.audit.people import people_of_release
-from duckanon.audit.release import audit_release
+from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import take_census
 from duckanon.census.pseudonyms import policy_key
 from duckanon.census.source import BoundSource, bind_source
@@ -30,6 +30,7 @@ from duckanon.search import feasibility
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
+from duckanon.search.progress import Progress
 from duckanon.version import VERSION
 from duckanon.watch import Stopwatch, Watch
 
@@ -128,12 +129,14 @@ class Run:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed
         with timed("source", f"reading {policy.name}"):
             source.must_be_as_bound(policy)
-            self.record.take_fingerprints(source)
+            if self.options.if_changed:
+                self.record.take_fingerprints(source)
         if self.options.if_changed and (unchanged := self.record.unchanged(self.standing)):
             return unchanged
         warnings = tuple(self.record.asks_for_less())
         with timed("census", f"counting {policy.name}") as facts:
             census = take_census(policy, source, scratch, lambda counts: self.counting(counts, facts))
+            self.record.take_fingerprints(source, census.counted)
             facts["rows"] = census.rows
         problem = Problem.of(policy, census)
         if reasons := feasibility.impossible(problem):
@@ -153,11 +156,13 @@ class Run:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there
             people = people_of_release(found.recoding, source, released, there)
-            audited = audit_release(policy, released, census, people, there)
+            counts = count_rows(released, census, there)
+            audited = audit_release(policy, counts, census, people, there)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)
-            self.record.release_fingerprint = self.target.fingerprint(released) if self.record.ledger.kept else None
+            if self.record.ledger.kept:
+                self.record.release_fingerprint = self.target.fingerprint(released, counts)
         return outcome.verified(found.recoding, audited, self.options.dry_run, told_apart)
 
     def find(self, problem: Problem, last: Node | None, source: BoundSource) -> Found:
@@ -171,7 +176,7 @@ class Run:
         facts["counts"] = counts
         self.watch.say(f"counting {self.policy.name}: {counts:,} counts")
 
-    def seen(self, node: Node, failing_rows: int) -> None:
+    def seen(self, node: Node, failing_rows: int, progress: Progress | None = None) -> None:
         named = zip((q.column for q in self.policy.quasi_identifiers), node, strict=True)
         levels = ", ".join(f"{name} {level}" for name, level in named)
-        self.watch.say(f"searching: {levels}: {failing_rows:,} rows fail")
+        self.watch.say(f"searching: {levels}: {failing_rows:,} rows fail", progress)

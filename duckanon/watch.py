@@ -6,9 +6,12 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from duckanon.errors import outcome_of
+
+if TYPE_CHECKING:
+    from duckanon.search.progress import Progress
 
 _LOGGER = logging.getLogger("duckanon")
 _LOGGER.addHandler(logging.NullHandler())  # who does not ask for the log hears nothing
@@ -23,7 +26,7 @@ class Watch:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         pass
 
-    def say(self, message: str) -> None:
+    def say(self, message: str, progress: Progress | None = None) -> None:
         pass
 
     def step(self, step: str, **facts: Any) -> None:

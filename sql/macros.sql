@@ -127,6 +127,64 @@ COMMENT ON MACRO TABLE duckanon.risk IS
     'Re-identification risk: highest_risk, average_risk, rows_at_risk (in classes smaller than k), unique_rows.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- row_risk(tbl, qi): how easily each row is recognized.
+--   Output  all columns of tbl; class_size: x_i of the row's class; risk: 1 / x_i. In no particular order.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.row_risk(tbl, qi) AS TABLE
+SELECT
+    *,
+    count(*) OVER (PARTITION BY row(*COLUMNS(qi))) AS class_size,
+    1 / count(*) OVER (PARTITION BY row(*COLUMNS(qi))) AS risk
+FROM query_table(CASE
+    WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+        THEN error('duckanon.row_risk: qi must be a list of one or more column names')
+    ELSE tbl END);
+
+COMMENT ON MACRO TABLE duckanon.row_risk IS
+    'Every row with the size of its class and the risk of being recognized: the columns of the table, class_size, risk.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- column_risk(tbl, qi): what each quasi-identifier adds to the risk.
+--   Output  column_name; unique_rows_without: rows alone in their class by the other quasi-identifiers, all rows being
+--           one class if there is no other; unique_rows_added: how many more are alone with this one. Most added first.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.column_risk(tbl, qi) AS TABLE
+WITH census AS (
+    SELECT COLUMNS(qi) AS "q_\0", count(*) AS x
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.column_risk: qi must be a list of one or more column names')
+        ELSE tbl END)
+    GROUP BY ALL
+), coded AS MATERIALIZED (
+    SELECT list_value(*COLUMNS('^c_'))::INTEGER[] AS codes, x
+    FROM (SELECT dense_rank() OVER (ORDER BY COLUMNS('^q_')) AS "c_\0", x FROM census)
+), named AS (
+    SELECT unnest(names) AS name, unnest(range(1, len(names) + 1)) AS place
+    FROM (
+        SELECT list_value(*COLUMNS('^q_')) AS names
+        FROM (SELECT alias(COLUMNS('^q_')) AS "\0" FROM (SELECT 1) LEFT JOIN (FROM census LIMIT 1) ON true)
+    )
+), groups AS (
+    SELECT name, place, list_filter(codes, lambda code, i: i <> place) AS class, sum(x) AS x
+    FROM named LEFT JOIN coded ON true
+    GROUP BY ALL
+), measured AS (
+    SELECT name, place, count(*) FILTER (x = 1) AS without
+    FROM groups
+    GROUP BY ALL
+)
+SELECT
+    substr(name, 3) AS column_name,
+    without AS unique_rows_without,
+    (SELECT count(*) FILTER (x = 1) FROM coded) - without AS unique_rows_added
+FROM measured
+ORDER BY unique_rows_added DESC, place;
+
+COMMENT ON MACRO TABLE duckanon.column_risk IS
+    'Rows that are unique without each quasi-identifier: column_name, unique_rows_without, unique_rows_added.';
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- l_diversity(tbl, qi, sensitive): the l for which the table is l-diverse.
 --   Output  distinct_l: the least number of distinct values in a class; entropy_l: the least exp(-sum p ln p) of a
 --           class, p = y_i / sum of its y_i, to 12 decimals; classes.
@@ -1006,51 +1064,82 @@ COMMENT ON MACRO TABLE duckanon.alpha_violations IS
     'One row per class that breaks alpha (no rows: it holds): the qi columns, class_size, highest_frequency.';
 
 -- ---------------------------------------------------------------------------------------------------------------
--- distinction(tbl, columns): which columns, alone or together, single people out.
---   columns  a list of one or more different column names. All sets of one, two and three of them are measured: 8
---            columns make 92 sets, 14 make 469.
+-- distinction(tbl, columns, most := 3): which columns, alone or together, single people out.
+--   columns  a list of one or more different column names; ['*'] is every column of the table
+--   most     how many columns a set has at most, 1 or more. All sets up to that size are measured: 8 columns make 92 sets
+--            of up to three, 60 columns 1830 of up to two. Every set is a GROUP BY: more than 10,000 are refused.
 --   Output  columns: the set, a list; distinct_values: its distinct combinations of values; unique_rows: rows alone
 --           with theirs; unique_share: unique_rows / n. Small sets first, then the most identifying. No rows for an
 --           empty table.
 --   NULL    a value like any other.
---   The sets depend on the list, so this macro writes its GROUPING SETS as text for query(). Only positions enter that
---   text, apart from the names of the table and the columns, which are quoted as strings.
-CREATE OR REPLACE MACRO duckanon.distinction(tbl, columns) AS TABLE
-WITH groups AS (
+--   Which columns ['*'] stands for is not known while the text for query() is written: every value becomes its rank
+--   among those of its column, a row a list of ranks, and a set a list of positions in it.
+CREATE OR REPLACE MACRO duckanon.distinction(tbl, columns, most := 3) AS TABLE
+WITH RECURSIVE census AS (
     FROM query(CASE
         WHEN typeof(columns) <> 'VARCHAR[]' OR len(columns) = 0
             THEN error('duckanon.distinction: columns must be a list of one or more column names')
         WHEN len(list_distinct(list_transform(TRY_CAST(columns AS VARCHAR[]), lambda name: lower(name)))) < len(columns)
             THEN error('duckanon.distinction: a column is named twice')
+        WHEN typeof(most) NOT IN ('INTEGER', 'BIGINT') OR most < 1 OR most IS NULL
+            THEN error('duckanon.distinction: most must be a whole number, 1 or more')
         ELSE
-            'SELECT grouping('
-            || array_to_string([format('c{}', a) for a in range(1, len(columns) + 1)], ', ')
-            || ') AS g, sum(n) AS x FROM (SELECT '
-            || array_to_string(list_transform(TRY_CAST(columns AS VARCHAR[]), lambda name, a:
-                format('COLUMNS([''{}'']) AS c{}', replace(name, '''', ''''''), a)), ', ')
-            || ', count(*) AS n FROM query_table('''
-            || replace(tbl, '''', '''''')
-            || ''') GROUP BY ALL) GROUP BY GROUPING SETS ('
-            || array_to_string(flatten([flatten([
-                [format('(c{}, c{}, c{})', a, b, c) for c in range(b, len(columns) + 1) if a < b or b = c]
-                for b in range(a, len(columns) + 1)]) for a in range(1, len(columns) + 1)]), ', ')
-            || ')'
+            'SELECT '
+            || CASE
+                WHEN columns = ['*'] THEN 'COLUMNS(*) AS "q_\0"'
+                ELSE array_to_string(list_transform(TRY_CAST(columns AS VARCHAR[]), lambda name:
+                    format('COLUMNS([''{}'']) AS "q_\0"', replace(name, '''', ''''''))), ', ')
+            END
+            || ', count(*) AS x FROM query_table(''' || replace(tbl, '''', '''''') || ''') GROUP BY ALL'
         END)
-), measured AS (
+), coded AS MATERIALIZED (
+    SELECT list_value(*COLUMNS('^c_'))::INTEGER[] AS codes, x
+    FROM (SELECT dense_rank() OVER (ORDER BY COLUMNS('^q_')) AS "c_\0", x FROM census)
+), named AS MATERIALIZED (
+    SELECT list_transform(list_value(*COLUMNS('^q_')), lambda name: substr(name, 3)) AS names
+    FROM (SELECT alias(COLUMNS('^q_')) AS "\0" FROM (SELECT 1) LEFT JOIN (FROM census LIMIT 1) ON true)
+), sized AS (
     SELECT
-        list_filter(columns, lambda name, a: (g >> (len(columns) - a)) & 1 = 0) AS members,
-        count(*) AS distinct_values,
-        count(*) FILTER (x = 1) AS unique_rows,
-        sum(x) AS n
+        names,
+        list_sum([list_product([(len(names) - size + i) / i for i in range(1, size + 1)])
+            for size in range(1, least(most, len(names)) + 1)]) AS number_of_sets
+    FROM named
+), grown AS (
+    SELECT
+        []::INTEGER[] AS members,
+        CASE
+            WHEN number_of_sets > 10000
+                THEN error(format('duckanon.distinction: {} columns make {:.0f} sets of up to {}, and 10000 are the most: '
+                    || 'name fewer columns, or set most lower', len(names), number_of_sets, most))
+            ELSE len(names)
+        END AS width
+    FROM sized
+    UNION ALL
+    SELECT list_append(members, member), width
+    FROM (
+        SELECT members, width, unnest(range(coalesce(members[-1], 0) + 1, width + 1))::INTEGER AS member
+        FROM grown
+        WHERE len(members) < most
+    )
+), sets AS MATERIALIZED (
+    SELECT members, (row_number() OVER ())::INTEGER AS number
+    FROM grown
+    WHERE len(members) > 0
+), groups AS (
+    SELECT number, list_select(codes, members) AS class, sum(x) AS x
+    FROM coded, sets
+    GROUP BY ALL
+), measured AS (
+    SELECT number, count(*) AS distinct_values, count(*) FILTER (x = 1) AS unique_rows, sum(x) AS n
     FROM groups
-    GROUP BY g
+    GROUP BY number
 )
-SELECT members AS "columns", distinct_values, unique_rows, unique_rows / n AS unique_share
-FROM measured
+SELECT list_select(names, members) AS "columns", distinct_values, unique_rows, unique_rows / n AS unique_share
+FROM measured JOIN sets USING (number), named
 ORDER BY len(members), unique_rows DESC, distinct_values DESC, members;
 
 COMMENT ON MACRO TABLE duckanon.distinction IS
-    'Which sets of one to three columns single people out: columns, distinct_values, unique_rows, unique_share.';
+    'Which sets of up to so many columns single people out: columns, distinct_values, unique_rows, unique_share.';
 
 -- ---------------------------------------------------------------------------------------------------------------
 -- utility(source, release, qi): what a release keeps of its source, as far as it shows without the hierarchies.

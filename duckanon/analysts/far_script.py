@@ -27,15 +27,33 @@ class PrintedScratch(Scratch):
         self.warehouse, self.printed = warehouse, list[Executed]()
 
     def sent(self, thing: str, query: exp.Query, note: str, there: Engine | None = None) -> exp.Table:
-        name, names = self.name(thing), [part.alias_or_name for part in query.selects]
-        rows = self.warehouse.workbench.fetch(query)
-        listed = exp.values([tuple(map(literal, row)) for row in sorted(rows, key=str)], alias="sent", columns=names)
-        values: exp.Query = exp.select(*map(column, names)).from_(listed)
-        if not rows:
-            values = exp.select(*(exp.null().as_(name) for name in names)).where(exp.false())
-        kind = "TABLE" if self.warehouse.temporary_tables else "VIEW"
-        self.printed.append(Executed(note, create(kind, name, values, temporary=True), self.warehouse))
+        name = self.name(thing)
+        self.printed.append(Executed(note, _listed(name, query, self.warehouse), self.warehouse))
         return name
+
+
+class FollowedScratch(Scratch):
+    """Sends what a count needs, and notes it as the rows that it has."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        super().__init__(warehouse.workbench)
+        self.warehouse = warehouse
+
+    def sent(self, thing: str, query: exp.Query, note: str, there: Engine | None = None) -> exp.Table:
+        name = super().sent(thing, query, note, there)
+        self.workbench.note(note, _listed(name, query, self.warehouse), self.warehouse)
+        return name
+
+
+def _listed(name: exp.Table, query: exp.Query, warehouse: Warehouse) -> exp.Expr:
+    """What makes a table of the rows of a query to the workbench."""
+    names = [part.alias_or_name for part in query.selects]
+    rows = warehouse.workbench.fetch(query)
+    listed = exp.values([tuple(map(literal, row)) for row in sorted(rows, key=str)], alias="sent", columns=names)
+    values: exp.Query = exp.select(*map(column, names)).from_(listed)
+    if not rows:
+        values = exp.select(*(exp.null().as_(name) for name in names)).where(exp.false())
+    return create("TABLE" if warehouse.temporary_tables else "VIEW", name, values, temporary=True)
 
 
 def far_script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: str | None) -> str:
@@ -47,7 +65,7 @@ def far_script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect
     if policy.pseudonyms is not None:
         what = "are made with a key that only a run is given, so the release cannot be printed"
         raise UsageError([Fault("columns.pseudonyms", what, "print the policy without them")])
-    scratch = Scratch(warehouse.workbench)
+    scratch = FollowedScratch(warehouse)
     printed = PrintedScratch(warehouse, f"duckanon_{policy.name}")
     try:
         with warehouse.workbench.traced() as executed:

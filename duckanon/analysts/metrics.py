@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from duckanon.engine.opening import open_warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, SourceError, UsageError
 from duckanon.policy import Sensitive
+from duckanon.query.distinction import column_risk
 from duckanon.query.expressions import column, sql
 from duckanon.query.names import folded
 from duckanon.result import plain_figures
@@ -23,6 +24,16 @@ if TYPE_CHECKING:
 
 _FILES = (".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".gz", ".zst")
 _BARS, _WIDTH = 12, 40  # lines of the chart, characters of its longest bar
+_RISKIEST = 8  # columns
+
+
+@dataclass(frozen=True)
+class ColumnRisk:
+    """What a quasi-identifier adds to the risk: rows, or people, alone without it, and how many more with it."""
+
+    column_name: str
+    unique_rows_without: int
+    unique_rows_added: int
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,7 @@ class Metrics:
     qi: tuple[str, ...]
     k: int
     audit: Audit
+    columns: tuple[ColumnRisk, ...]
 
     def as_json(self) -> dict[str, Any]:
         document: dict[str, Any] = plain_figures(
@@ -47,6 +59,7 @@ class Metrics:
                     {"class_size": size, "classes": classes, "row_count": size * classes}
                     for size, classes in self.audit.sizes
                 ],
+                "column_risk": [asdict(risk) for risk in self.columns],
             }
         )
         return document
@@ -65,6 +78,9 @@ class Metrics:
         ]
         rows += [] if self.audit.people is None else [("people", None, None, self.audit.people)]
         rows += [(name, None, None, figure) for name, figure in privacy.items() if name != "sensitive"]
+        for risk in self.columns:
+            rows += [("unique_rows_without", risk.column_name, None, risk.unique_rows_without)]
+            rows += [("unique_rows_added", risk.column_name, None, risk.unique_rows_added)]
         for sensitive, figures in privacy["sensitive"].items():
             rows += [(name, sensitive, None, figure) for name, figure in figures.items() if name != "values"]
             for value, measured in figures["values"].items():
@@ -92,8 +108,8 @@ def measure(
     try:
         relation = _relation(source, sensitive, warehouse, scratch)
         columns = warehouse.columns(relation.table)
-        asked = _known(qi, "qi", columns)
-        protected = _known(sensitive, "sensitive", columns)
+        asked = known_columns(qi, "qi", columns)
+        protected = known_columns(sensitive, "sensitive", columns)
         _apart(asked, protected)
         people = _people(relation, asked, entity, columns, scratch)
         rows = Rows(relation, asked, scratch)
@@ -103,9 +119,10 @@ def measure(
             for index, name in enumerate(protected)
         ]
         found = audit(k, rows, parts, people)
+        risks = (people or rows).ask(column_risk((people or rows).classed), "metrics: column_risk")
     finally:
         scratch.clear()
-    return Metrics(source, tuple(asked), k, found)
+    return Metrics(source, tuple(asked), k, found, tuple(ColumnRisk(*risk) for risk in risks))
 
 
 def _relation(source: str, sensitive: list[str], warehouse: Warehouse, scratch: Scratch) -> Relation:
@@ -121,7 +138,7 @@ def _relation(source: str, sensitive: list[str], warehouse: Warehouse, scratch: 
     return Relation((name.name,), "view")
 
 
-def _known(names: list[str], option: str, columns: list[Column]) -> list[str]:
+def known_columns(names: list[str], option: str, columns: list[Column]) -> list[str]:
     """The columns as the catalog spells them."""
     spelled = {folded(column.name): column.name for column in columns}
     missing = [name for name in names if folded(name) not in spelled]
@@ -142,11 +159,11 @@ def _people(
 ) -> People | None:
     if entity is None:
         return None
-    (name,) = _known([entity], "entity", columns)
+    (name,) = known_columns([entity], "entity", columns)
     if name in qi:
         raise UsageError([Fault("entity", f"'{name}' is a quasi-identifier too")])
     nobody = exp.select("COUNT(*)").from_(relation.table).where(sql(":e IS NULL", e=column(name)))
-    ((rows,),) = scratch.workbench.fetch(nobody)
+    ((rows,),) = scratch.engine.fetch(nobody)
     if rows:
         raise SourceError([Fault("entity", f"'{name}' is NULL in {rows:,} rows: nobody knows whose they are")])
     return People(relation, qi, scratch, name)
@@ -182,6 +199,7 @@ def metrics_text(found: Metrics) -> str:
         f"  {at_risk:<14} {privacy['rows_at_risk']:,} in classes below {found.k}, {privacy['unique_rows']:,} alone",
         "",
         *_chart(found.audit.sizes, who),
+        *_without(found.columns, who),
     ]
     for name, figures in privacy["sensitive"].items():
         lines += ["", *_column(name, figures, who)]
@@ -203,6 +221,24 @@ def _chart(sizes: tuple[tuple[int, int], ...], who: str) -> list[str]:
         label = str(start) if start == 1 else f"{start}–{2 * start - 1}"
         lines.append(f"  {label:<11} {rows:>9,} {'█' * max(1, round(_WIDTH * rows / most))}")
     return lines
+
+
+def _without(columns: tuple[ColumnRisk, ...], who: str) -> list[str]:
+    """What leaving a column out would do for those who are alone, the riskiest first; nothing, if nobody is."""
+    risky = [risk for risk in columns if risk.unique_rows_added]
+    if not risky:
+        return []
+    width = max(len(risk.column_name) for risk in risky)
+    more = [f"  … and {len(risky) - _RISKIEST:,} more columns"] if len(risky) > _RISKIEST else []
+    return [
+        "",
+        *(
+            f"  without {risk.column_name:<{width}}  {risk.unique_rows_without:,} {who} would be alone, "
+            f"{risk.unique_rows_added:,} fewer"
+            for risk in risky[:_RISKIEST]
+        ),
+        *more,
+    ]
 
 
 def _column(name: str, figures: dict[str, Any], who: str) -> list[str]:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from duckanon.audit import Audit, People
 from duckanon.audit.people import people_of
-from duckanon.audit.release import audit_release
+from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source, plain
@@ -51,7 +51,8 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
             outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
             people = People(relation, qi, there, source.entity.name) if source.entity else None
-        audited = audit_release(policy, relation, census, people, there)
+        counts = count_rows(relation, census, there)
+        audited = audit_release(policy, counts, census, people, there)
         utility = _utility(policy, census, node, audited, _shown_classes(census, relation, there.engine, scratch))
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.audit.questions import Rows
+from duckanon.audit.questions import DistinctRows
 from duckanon.query.expressions import column, literal, sql
 
 # A column of numbers tells people apart, if more rows than this have a number that fewer than k rows share.
@@ -44,7 +44,7 @@ class Linkable:
         yield f"columns: with {names}, released as they are, and the quasi-identifiers, {said}; may others know them?"
 
 
-def linkable(released: Rows, kept: list[str], numbers: list[str], k: int) -> Linkable:
+def linkable(released: DistinctRows, kept: list[str], numbers: list[str], k: int) -> Linkable:
     """Measure the classes over the quasi-identifiers, the `kept` columns, and those of the `numbers` that are rarely
     shared, in the released rows themselves."""
     sizes = released.sizes
@@ -55,38 +55,32 @@ def linkable(released: Rows, kept: list[str], numbers: list[str], k: int) -> Lin
         below = sum(size * classes for size, classes in sizes if size < k)
         alone = sum(classes for size, classes in sizes if size == 1)
         return Linkable(alone, (), smallest, below, everybody)
-    names = [*released.qi, *columns]
-    shown = exp.select(
-        *(column(name).as_(f"c{position}") for position, name in enumerate(names)), sql("COUNT(*)").as_("n")
-    )
-    shown = shown.from_(released.relation.table).group_by(*map(column, names))
-    cells = released.scratch.table("linked", shown, "verify: all that is released of a person")
-    keys = {name: f"c{position}" for position, name in enumerate(columns, start=len(released.qi))}
-    always = [f"c{position}" for position in range(len(released.qi))]
-    alone, below, smallest = _alone(released, cells, [*always, *keys.values()], k)
+    alone, below, smallest = _alone(released, [*released.qi, *columns], k)
     needed = list(columns) if below else []
     for name in list(needed):
         others = [other for other in needed if other != name]
-        found = _alone(released, cells, [*always, *(keys[other] for other in others)], k)
+        found = _alone(released, [*released.qi, *others], k)
         needed = others if found[:2] == (alone, below) else needed
-    released.scratch.drop(cells)
     return Linkable(alone, tuple(needed), smallest, below, everybody)
 
 
-def _alone(released: Rows, cells: exp.Table, names: list[str], k: int) -> tuple[int, int, int | None]:
+def _alone(released: DistinctRows, names: list[str], k: int) -> tuple[int, int, int | None]:
     """Rows alone, rows in classes below k, and the smallest class, of the columns `names`."""
-    keys = [column(name) for name in names]
-    classes = exp.select(sql("SUM(n)").as_("x")).from_(cells).group_by(*keys)
+    classes = _sizes(released).group_by(*map(column, names))
     figures = ("COUNT(CASE WHEN x = 1 THEN 1 END)", "COALESCE(SUM(CASE WHEN x < :k THEN x END), 0)", "MIN(x)")
     asked = exp.select(*(sql(f"CAST({figure} AS BIGINT)", k=literal(k)) for figure in figures))
     ((alone, below, smallest),) = released.ask(asked.from_(classes.subquery("c")), "verify: who is alone")
     return alone, below, smallest
 
 
-def _is_rarely_shared(name: str, released: Rows, k: int, everybody: int) -> bool:
+def _is_rarely_shared(name: str, released: DistinctRows, k: int, everybody: int) -> bool:
     value = column(name)
-    counts = exp.select(sql("COUNT(*)").as_("x")).from_(released.relation.table)
-    counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
+    counts = _sizes(released).where(sql(":value IS NOT NULL", value=value)).group_by(value)
     rare = exp.select(sql("CAST(COALESCE(SUM(x), 0) AS BIGINT)")).from_(counts.subquery("c"))
     ((rows,),) = released.ask(rare.where(sql("x < :k", k=literal(k))), "verify: are numbers shared?")
     return bool(rows > _TELLING_NUMBERS * everybody)
+
+
+def _sizes(released: DistinctRows) -> exp.Select:
+    """Of a group of the released rows, how many x there are."""
+    return exp.select(sql("SUM(:copies)", copies=column(released.counts.copies)).as_("x")).from_(released.counts.table)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from duckanon.audit import Audit
 from duckanon.audit.people import people_of_release
-from duckanon.audit.release import audit_release
+from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source
@@ -73,7 +73,7 @@ def _audited(recoding: FullDomain, census: Census, source: BoundSource, scratch:
     shown = scratch.table("node_rows", recoding.query(source, AS_THEY_ARE), "the rows of the node")
     released = Relation((shown.name,), "table")
     people = people_of_release(recoding, source, released, scratch)
-    return audit_release(policy, released, census, people, scratch)
+    return audit_release(policy, count_rows(released, census, scratch), census, people, scratch)
 
 
 def _unsuppressed(audited: Audit, measured: Measurement) -> Iterator[Finding]:

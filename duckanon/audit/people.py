@@ -12,7 +12,7 @@ from duckanon.engine import Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.query.expressions import column, same, sql, table, text_of
-from duckanon.query.names import folded
+from duckanon.query.names import free_name
 from duckanon.query.steps import with_steps
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import copy_steps
@@ -36,7 +36,7 @@ def people_of(census: Census, node: Node, source: BoundSource, released: Relatio
     """
     assert source.entity is not None
     sensitive = [values.column.name for values in census.sensitive]
-    number = _free_name("class", [*sensitive, source.entity.name])
+    number = free_name("class", [*sensitive, source.entity.name])
     qi = [h.column.name for h in census.hierarchies]
     classes = scratch.table("released_classes", _numbered(released, qi, number), "verify: the classes of the release")
     rows = _numbered_rows(census, node, source, classes, number, scratch)
@@ -120,9 +120,3 @@ def _by_text(relation: exp.Table, names: list[str], key: str, values: list[str] 
     query = exp.select(*(text.as_(alias) for alias, text in texts.items())).from_(relation)
     query = query.select(sql("COUNT(*)").as_("n")) if values is not None else query
     return query.group_by(*(text.copy() for text in texts.values())) if texts else query
-
-
-def _free_name(name: str, taken: list[str]) -> str:
-    while folded(name) in map(folded, taken):
-        name += "_"
-    return name

@@ -12,7 +12,7 @@ from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.models.k_anonymity import class_sizes
 from duckanon.models.leakage import leakage
-from duckanon.query.counts import ClassedTable, ValueCounts
+from duckanon.query.counts import ClassedTable, RowCounts, ValueCounts
 from duckanon.query.expressions import column, sql
 
 
@@ -51,6 +51,15 @@ class Rows:
     def leakage(self, counts: ValueCounts, value: exp.Expr) -> exp.Select:
         """value, row_count, alp, highest_lp, dif."""
         return leakage(counts)
+
+
+class DistinctRows(Rows):
+    """A relation that is read once: all is asked of its different rows, as they were counted."""
+
+    def __init__(self, counts: RowCounts, qi: Sequence[str], scratch: Scratch) -> None:
+        super().__init__(Relation((counts.table.name,), "table"), qi, scratch)
+        self.counts = counts
+        self.classed = ClassedTable(self.relation.parts, qi, copies=counts.copies)
 
 
 class People(Rows):

@@ -6,50 +6,75 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from duckanon.audit import Audit, AuditedColumn, People, Rows, audit
+from duckanon.audit import Audit, AuditedColumn, DistinctRows, People, audit
 from duckanon.audit.linkable import linkable
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.values import ValueTable
-from duckanon.engine import Relation, Workbench
+from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
 from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.names import free_name
 from duckanon.query.steps import select
 
 
-def audit_release(
-    policy: Policy,
-    released: Relation,
-    census: Census,
-    people: People | None,
-    scratch: Scratch,
-) -> Audit:
-    """Measure the released relation against the policy; t against the source's distribution. And whom it shows by what
-    it does not generalize.
+def count_rows(released: Relation, census: Census, scratch: Scratch) -> RowCounts:
+    """What a release shows, pseudonyms aside: it is read once, where it lies, in the engine of the `scratch`."""
+    names = [*_quasi_identifiers(census), *(v.column.name for v in census.sensitive), *_kept(census)]
+    copies = free_name("n", names)
+    number = sql("COUNT(*)").as_(copies, quoted=True)
+    counts = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
+    kept = scratch.table("distinct_rows", counts, "verify: the rows that are shown, counted")
+    return RowCounts(kept, {name: name for name in names}, copies)
 
-    It is asked where it lies, in the engine of the `scratch`.
-    """
-    if policy.release.kind == "view":
-        # Each question would judge all classes of the source anew.
-        shown = scratch.table("shown_rows", exp.select("*").from_(released.table), "verify: what the view shows")
-        released = Relation((shown.name,), "table")
+
+def audit_release(policy: Policy, counts: RowCounts, census: Census, people: People | None, scratch: Scratch) -> Audit:
+    """Measure a release, as it was counted in the engine of the `scratch`, against the policy; t against the source's
+    distribution. And whom it shows by what it does not generalize."""
+    shown = _asked(counts, census, scratch)
     audited = []
     for values in census.sensitive:
-        counts = _reference(values, scratch)
-        audited.append(AuditedColumn(values.wanted, values.column.name, _type(values), counts))
-    qi = [h.column.name for h in census.hierarchies]
-    rows = Rows(released, qi, scratch)
-    kept = [c.name for c in census.keep if not isinstance(c, Pseudonym)]
+        reference = _reference(values, census, (people or shown).scratch)
+        audited.append(AuditedColumn(values.wanted, values.column.name, _type(values), reference))
     numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
-    return replace(audit(policy.k, rows, audited, people), linkable=linkable(rows, kept, numbers, policy.k))
+    linked = linkable(shown, _kept(census), numbers, policy.k)
+    return replace(audit(policy.k, shown, audited, people), linkable=linked)
 
 
-def _reference(values: ValueTable, scratch: Scratch) -> exp.Select:
+def _asked(counts: RowCounts, census: Census, scratch: Scratch) -> DistinctRows:
+    """The counts come to the workbench, where questions cost least, if those of the source have come and are
+    no fewer."""
+    qi = _quasi_identifiers(census)
+    if scratch.engine is census.workbench or census.afar is not None:
+        return DistinctRows(counts, qi, scratch)
+    if _number(counts.table, scratch.engine) > _number(census.table, census.workbench):
+        return DistinctRows(counts, qi, scratch)
+    rows = exp.select("*").from_(counts.table)
+    come = census.scratch.collected("distinct_rows", rows, "verify: the counts of the release", scratch.engine)
+    return DistinctRows(replace(counts, table=come), qi, census.scratch)
+
+
+def _number(counts: exp.Table, engine: Engine) -> int:
+    ((number,),) = engine.fetch(exp.select("COUNT(*)").from_(counts))
+    return int(number)
+
+
+def _quasi_identifiers(census: Census) -> list[str]:
+    return [h.column.name for h in census.hierarchies]
+
+
+def _kept(census: Census) -> list[str]:
+    """The columns that are shown as they are."""
+    return [c.name for c in census.keep if not isinstance(c, Pseudonym)]
+
+
+def _reference(values: ValueTable, census: Census, scratch: Scratch) -> exp.Select:
     """The source's distribution of a sensitive column, v and n, where the release is asked: what t is measured against.
     To a warehouse afar the values are sent as texts, and are there what the column is."""
-    if isinstance(scratch.engine, Workbench):
+    if scratch.engine is census.workbench:
         return select(v="value", n="rows").from_(values.table)
     texts = exp.select(text_of(column("value")).as_("value"), sql("CAST(rows AS BIGINT)").as_("n")).from_(values.table)
     sent = scratch.sent(f"reference_{values.index}", texts, "what t is measured against")

@@ -21,6 +21,7 @@ from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
 
 # A kept column with more rows than this alone with their value is worth a warning.
@@ -60,7 +61,7 @@ class Census:
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
     afar: CensusAfar | None = None  # where the table is in the warehouse
-    counted: exp.Table | None = None  # the tuples by their values, if a warehouse afar keeps them
+    counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
 
     @property
     def workbench(self) -> Workbench:

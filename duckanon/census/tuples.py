@@ -19,6 +19,7 @@ from duckanon.hierarchy.domains import TupleDomains
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
 
 # Below this many rows there is nobody to hide among.
@@ -38,7 +39,7 @@ class Tuples:
     rows: int  # of the source
     by_code: bool
     warehouse: Warehouse | None = None  # where they have stayed; None: they are on the workbench
-    counted: exp.Table | None = None  # the same by their values, kept in a warehouse afar
+    counted: RowCounts | None = None  # the same by their values, kept in a warehouse afar
     spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
 
 
@@ -50,8 +51,8 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     scan, counted = tuple_counts(source), None
     if source.warehouse.may_keep:
         # Counted once: to tell how many there are, to be brought, and to be released from.
-        counted = scratch.kept("counted", scan, _SCANNED, source.warehouse)
-        scan = exp.select("*").from_(counted)
+        counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
+        scan = exp.select("*").from_(counted.table)
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
     domains = TupleDomains(every, scratch)
@@ -71,6 +72,11 @@ def tuple_counts(source: BoundSource) -> exp.Select:
 def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
     """What a release is made of, by the names it has in all that follows."""
     return [*_quasi_identifiers(source), *_others(source)]
+
+
+def _as_they_are(source: BoundSource) -> dict[str, str]:
+    """The columns of the source whose values are counted as they are, and by which names."""
+    return {value.name: name for value, name in released_columns(source) if isinstance(value, exp.Column)}
 
 
 def _quasi_identifiers(source: BoundSource) -> list[tuple[exp.Expr, str]]:

@@ -45,6 +45,22 @@ def demo(options: argparse.Namespace) -> int:
     return GOOD if result.good else FAILS
 
 
+def init(options: argparse.Namespace) -> int:
+    from duckanon.engine.opening import open_warehouse
+    from duckanon.proposal.proposal import Given, propose
+    from duckanon.proposal.sources import source_named
+    from duckanon.proposal.summary import proposal_text
+
+    source = source_named(options.source, options.db)
+    given = Given(options.qi, options.sensitive, options.identifier)
+    with open_warehouse(options.db, writable=False) as warehouse:
+        proposal = propose(source, warehouse, options.k, given, options.to)
+    wrote = proposal.write()
+    document = json.dumps(proposal.as_json(wrote), ensure_ascii=False)
+    say(document if options.json else proposal_text(proposal, wrote))
+    return GOOD
+
+
 def run(options: argparse.Namespace) -> int:
     from duckanon.cli.log import JsonLog, Terminal
     from duckanon.engine.lock import one_at_a_time
@@ -113,12 +129,14 @@ def report(options: argparse.Namespace) -> int:
 def check(options: argparse.Namespace) -> int:
     from duckanon.audit.check import check
     from duckanon.audit.node import check_node
+    from duckanon.cli.log import Terminal
 
     if options.release and options.levels is not None:
         remedy = "the release is at the levels that it is at"
         raise UsageError([Fault("--levels", "has no meaning with --release", remedy)])
     policy = _policy(options)
-    with _open(policy, options.db, False, options) as warehouse:
+    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+        watch.say(f"measuring {policy.name}")
         if options.levels is not None:
             result = check_node(policy, warehouse, options.levels)
         else:
@@ -225,13 +243,16 @@ def sql(options: argparse.Namespace) -> int:
         return GOOD
     from duckanon.analysts.far_script import far_script
     from duckanon.analysts.script import script
+    from duckanon.cli.log import Terminal
 
     policy = _policy(options)
-    with _open(policy, options.db, writable=False) as warehouse:
+    with _open(policy, options.db, writable=False) as warehouse, Terminal() as watch:
+        watch.say(f"searching {policy.name}")
         if warehouse.is_workbench:
-            say(script(policy, warehouse, options.levels, options.dialect or OWN))
+            printed = script(policy, warehouse, options.levels, options.dialect or OWN)
         else:
-            say(far_script(policy, warehouse, options.levels, options.dialect))
+            printed = far_script(policy, warehouse, options.levels, options.dialect)
+    say(printed)
     return GOOD
 
 
@@ -256,6 +277,8 @@ def hierarchy(options: argparse.Namespace) -> int:
         say(builtins_text())
         return GOOD
     policy = Policy.load(options.policy)
+    if options.propose:
+        return _proposed(policy, options)
     with _open(policy, options.db, writable=False) as warehouse:
         text, faults = show(policy, warehouse, options.column, options.csv)
     if text:
@@ -265,10 +288,22 @@ def hierarchy(options: argparse.Namespace) -> int:
     return WRONG if faults else GOOD
 
 
+def _proposed(policy: Policy, options: argparse.Namespace) -> int:
+    from duckanon.proposal.for_column import proposed_for
+
+    if options.column is None or options.csv:
+        raise UsageError([Fault("--propose", "goes with a column, and without --csv", "name the column")])
+    with _open(policy, options.db, writable=False) as warehouse:
+        say(proposed_for(policy, warehouse, options.column))
+    return GOOD
+
+
 def metrics(options: argparse.Namespace) -> int:
     from duckanon.analysts.metrics import measure, metrics_text, open_source
+    from duckanon.cli.log import Terminal
 
-    with open_source(options.source, options.db) as warehouse:
+    with open_source(options.source, options.db) as warehouse, Terminal() as watch:
+        watch.say(f"measuring {options.source}")
         found = measure(warehouse, options.source, options.qi, options.sensitive, options.k, options.entity)
     say(json.dumps(found.as_json(), ensure_ascii=False, default=str) if options.json else metrics_text(found))
     return GOOD

@@ -6,24 +6,29 @@ import json
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
+from duckanon.cli.line import Line
 from duckanon.watch import Watch
+
+if TYPE_CHECKING:
+    from duckanon.search.progress import Progress
 
 
 class Terminal(Watch):
     """One line on a terminal, rewritten; nothing at all when piped."""
 
-    def __init__(self) -> None:
-        self.shown = sys.stderr.isatty()
+    def __init__(self, stream: TextIO | None = None) -> None:
+        stream = stream or sys.stderr
+        self.line = Line(stream) if stream.isatty() else None
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if self.shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        if self.line:
+            self.line.end()
 
-    def say(self, message: str) -> None:
-        if self.shown:
-            print(f"\r\033[K{message} …", end="", file=sys.stderr, flush=True)
+    def say(self, message: str, progress: Progress | None = None) -> None:
+        if self.line:
+            self.line.show(message, progress)
 
 
 class JsonLog(Watch):

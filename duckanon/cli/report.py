@@ -159,6 +159,9 @@ def _figure(key: str, figure: Any) -> str:
 
 
 def _effort(effort: dict[str, Any]) -> str:
+    if "rounds" in effort:
+        refined = f"  refined   {effort['rounds']} rounds, {effort['offers']:,} times for the better"
+        return refined if effort["finished"] else f"{refined}; stopped at the limit"
     measured = f"  searched  {effort['measured']:,} of {effort['nodes']:,} nodes measured"
     if not effort["proven"]:
         return f"{measured}; stopped at the limit: not proven best"

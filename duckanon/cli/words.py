@@ -80,6 +80,19 @@ def parser() -> argparse.ArgumentParser:
     demo.add_argument(
         "--db", type=database_of, metavar="DB", help="run it on this server, in a schema duckanon_demo that it makes"
     )
+    init = _add(
+        verbs, "init", commands.init, "propose a first policy for any table or file", "duckanon init people.csv"
+    )
+    init.add_argument("source", metavar="SOURCE", help="a table or view of the database, a query, or a file")
+    init.add_argument("--db", type=database_of, metavar="DB", help="the database that holds the table")
+    init.add_argument("--to", type=Path, metavar="FILE", help="where the policy goes (default: NAME.toml)")
+    init.add_argument("--k", type=_at_least_two, default=5, help="the least class size (default 5)")
+    init.add_argument("--qi", action="append", default=[], metavar="C", help="a quasi-identifier; repeat it")
+    init.add_argument("--sensitive", action="append", default=[], metavar="C", help="a sensitive column; repeat it")
+    init.add_argument(
+        "--identifier", action="append", default=[], metavar="C", help="a column that names people; repeat it"
+    )
+    init.add_argument("--json", action="store_true", help="print one JSON document")
     run = _add(verbs, "run", commands.run, "search, release, and verify the release", "duckanon run patients.toml")
     _policy_arguments(run)
     _override_arguments(run)
@@ -173,6 +186,7 @@ def parser() -> argparse.ArgumentParser:
     )
     hierarchy.add_argument("column", nargs="?", metavar="COLUMN", help="only this quasi-identifier")
     hierarchy.add_argument("--csv", action="store_true", help="print the column's hierarchy as a hierarchy file")
+    hierarchy.add_argument("--propose", action="store_true", help="print another one that fits the column's values")
     hierarchy.add_argument("--db", type=database_of, metavar="DB", help="the database, instead of source.database")
     metrics = _add(
         verbs,
@@ -209,6 +223,12 @@ def _at_least_one(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, found '{text}'")
     return int(text)
+
+
+def _at_least_two(text: str) -> int:
+    if (number := _at_least_one(text)) < 2:
+        raise argparse.ArgumentTypeError("must be at least 2: in a class of one nobody hides")
+    return number
 
 
 def _seconds(text: str) -> float:

@@ -23,11 +23,11 @@ from duckanon.recoding import Recoding, find_recoding
 from duckanon.recoding.explain import why_none
 from duckanon.release.previous import Standing
 from duckanon.release.targets import open_target
-from duckanon.result import plain_figures
 from duckanon.search import feasibility
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
+from duckanon.search.progress import Progress
 from duckanon.search.shared import SharedNodes
 from duckanon.watch import Watch
 
@@ -78,16 +78,18 @@ class Comparing:
         with _own_scratch(whole.census) as kept:
             shared = SharedNodes(Problem.of(group[0].policy, kept), whole)
             for part in group:
-                where = f"{len(self.choices) + 1} of {len(self.wanted)}: {part.name}"
-                self.watch.say(f"comparing {where}")
+                self._say(part.name)
                 with _own_scratch(whole.census) as own:
-                    self.choices.append(self._choice(part, shared.at(Problem.of(part.policy, own)), last, where))
+                    self.choices.append(self._choice(part, shared.at(Problem.of(part.policy, own)), last))
 
-    def _choice(self, wanted: Wanted, measurer: Measurer, last: Node | None, where: str) -> Choice:
+    def _say(self, what: str) -> None:
+        self.watch.say(f"comparing {what}", Progress(len(self.choices), len(self.wanted), "done", even=True))
+
+    def _choice(self, wanted: Wanted, measurer: Measurer, last: Node | None) -> Choice:
         start, problem = time.perf_counter(), measurer.problem
 
-        def seen(node: Node, failing_rows: int) -> None:
-            self.watch.say(f"comparing {where}: {failing_rows:,} rows fail")
+        def seen(node: Node, failing_rows: int, progress: Progress | None = None) -> None:
+            self._say(f"{wanted.name}: {failing_rows:,} rows fail{f', {progress}' if progress else ''}")
 
         def choice(status: str, **known: Any) -> Choice:
             return Choice(wanted, status, round(time.perf_counter() - start, 4), **known)
@@ -111,7 +113,7 @@ def _figures(recoding: Recoding, census: Census) -> dict[str, Any]:
         "suppressed": census.rows - recoding.rows,
         "classes": recoding.classes,
         "highest_risk": 1 / recoding.smallest if recoding.smallest else None,
-        "utility": plain_figures(utility),
+        "utility": utility,
         "columns": column_words(utility["columns"], census.hierarchies),
     }
 

@@ -6,17 +6,20 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from operator import add
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING, Any
 
 from duckanon.comparison.choices import Choice
 from duckanon.comparison.column_words import AS_IT_IS, GONE
 from duckanon.comparison.comparing import Comparison
+from duckanon.result import plain_figures
 
 if TYPE_CHECKING:
     import pandas
 
 _WIDTH = 79  # of a terminal
+_LEAST = 30  # characters of a reason
 
 Command = Callable[[Choice], str]  # how a choice is taken
 
@@ -41,7 +44,7 @@ def as_json(comparison: Comparison, command: Command) -> dict[str, Any]:
 def _document(choice: Choice, on_front: bool, command: Command) -> dict[str, Any]:
     policy = choice.wanted.policy
     share = policy.suppression
-    return {
+    document: dict[str, Any] = {
         "method": policy.search.method,
         "k": policy.k,
         "suppression": float(share) if isinstance(share, Decimal) else share,
@@ -59,6 +62,7 @@ def _document(choice: Choice, on_front: bool, command: Command) -> dict[str, Any
         "reasons": list(choice.reasons),
         "run": command(choice),
     }
+    return {name: plain_figures(value) for name, value in document.items()}
 
 
 def as_frame(comparison: Comparison) -> pandas.DataFrame:
@@ -120,10 +124,10 @@ def _table(comparison: Comparison) -> Iterator[str]:
     front, choices = comparison.front, comparison.choices
     starts = [("", "method", "k", "budget"), *(_start(choice, choice in front) for choice in choices)]
     _, method, k, budget = (max(map(len, column)) for column in zip(*starts, strict=True))
-    ends = ["    suppressed     NCP    risk  seconds", *(_end(choice, comparison.rows) for choice in choices)]
-    for start, end in zip(starts, ends, strict=True):
-        line = f"{start[0]:<2} {start[1]:<{method}}  {start[2]:>{k}}  {start[3]:>{budget}}"
-        yield f"{line}  {shorten(end, max(30, _WIDTH - len(line) - 2), placeholder=' …') if end[0] != ' ' else end}"
+    lines = [f"{marks:<2} {word:<{method}}  {size:>{k}}  {share:>{budget}}  " for marks, word, size, share in starts]
+    room = max(_LEAST, _WIDTH - len(lines[0]))
+    ends = ["    suppressed     NCP    risk  seconds", *(_end(choice, comparison.rows, room) for choice in choices)]
+    yield from map(add, lines, ends)
 
 
 def _start(choice: Choice, on_front: bool) -> tuple[str, str, str, str]:
@@ -132,12 +136,12 @@ def _start(choice: Choice, on_front: bool) -> tuple[str, str, str, str]:
     return _marks(choice, on_front), policy.search.method, f"{policy.k:,}", share
 
 
-def _end(choice: Choice, rows: int) -> str:
-    """The figures, in columns; or why there are none, in one line."""
+def _end(choice: Choice, rows: int, room: int) -> str:
+    """The figures, in columns; or why there are none, as far as there is room."""
     if choice.status != "holds":
-        return f"none: {'; '.join(choice.reasons)}"
+        return shorten(f"none: {'; '.join(choice.reasons)}", room, placeholder=" …")
     suppressed = f"{choice.suppressed:,} ({(choice.suppressed or 0) / rows:.1%})"
-    return f" {suppressed:>13}  {choice.ncp:6.4f}  {choice.highest_risk:>6.1%}  {choice.seconds:7.2f}"
+    return f"{suppressed:>14}  {choice.ncp:6.4f}  {choice.highest_risk:>6.1%}  {choice.seconds:7.2f}"
 
 
 def _marks(choice: Choice, on_front: bool) -> str:

@@ -13,7 +13,7 @@ from duckanon.hierarchy import Hierarchy, removed
 from duckanon.hierarchy.computed import VALUE
 from duckanon.hierarchy.costs import level_costs
 from duckanon.hierarchy.domains import Domains
-from duckanon.hierarchy.listed import mapping_query
+from duckanon.hierarchy.listed import mapping_query, unfilled_fault
 from duckanon.hierarchy.matching import EXACTLY
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.hierarchy.unmapped import (
@@ -99,6 +99,8 @@ def _domain(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scra
 
 def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str) -> Unmapped | None:
     """What a hierarchy does not know; which is an error unless the policy says otherwise."""
+    if fate == "error" and scheme.listing is not None and scheme.listing.unfilled:
+        raise unfilled_fault(scheme.listing.unfilled, scheme.where)
     unmapped = find_unmapped(scheme, domain.table, workbench)
     # That it knows no value at all is no gap in it: it is the wrong hierarchy.
     if unmapped is not None and (fate == "error" or unmapped.values == domain.distinct):

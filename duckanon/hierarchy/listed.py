@@ -27,6 +27,7 @@ class Listing:
     top: str
     values: int
     matching: Matching = EXACTLY
+    unfilled: str = ""  # what of it is left to fill in, in words; such values are not among its own
 
     def lacks(self, value: exp.Expr) -> exp.Expr:
         """Whether a value that is not NULL finds no row."""
@@ -42,9 +43,14 @@ def list_file(spec: MappingFile, index: int, where: str, scratch: Scratch) -> Li
     except EngineError as error:
         what = "not every row has the same number of columns, or the file is not UTF-8 text"
         raise HierarchyError([Fault(where, f"{spec.path}: {what}")]) from error
-    _must_be_filled_in(scratch.workbench, name, shape, where, spec.path)
-    listing = _checked(scratch.workbench, name, shape.width - 1, where, str(spec.path))
-    return replace(listing, matching=matching)
+    unfilled = _leave_out_unfilled(scratch.workbench, name, shape, spec.path)
+    try:
+        listing = _checked(scratch.workbench, name, shape.width - 1, where, str(spec.path))
+    except HierarchyError:
+        if unfilled:
+            raise unfilled_fault(unfilled, where) from None
+        raise
+    return replace(listing, matching=matching, unfilled=unfilled)
 
 
 def list_table(spec: MappingTable, index: int, where: str, warehouse: Warehouse, scratch: Scratch) -> Listing:
@@ -130,15 +136,21 @@ def _outside_groups(pattern: str) -> str:
     return inner if inner == pattern else _outside_groups(inner)
 
 
-def _must_be_filled_in(workbench: Workbench, name: exp.Table, shape: _Shape, where: str, path: Path) -> None:
-    """A file that was proposed has values whose groups somebody has yet to name."""
+def _leave_out_unfilled(workbench: Workbench, name: exp.Table, shape: _Shape, path: Path) -> str:
+    """A file that was proposed has values whose groups somebody has yet to name. Says how many, and leaves them out."""
     levels = range(0 if shape.pattern else 1, shape.width)  # the empty text is a value, but no code
     empty = any_of(sql(":level = ''", level=column(f"level_{level}")) for level in levels)
     ((values,),) = workbench.fetch(exp.select("COUNT(DISTINCT level_0)").from_(name).where(empty))
-    if values:
-        many = "1 value is" if values == 1 else f"{values:,} values are"
-        remedy = "write the groups of each into its empty cells"
-        raise HierarchyError([Fault(where, f"{path}: {many} left to fill in", remedy)])
+    if not values:
+        return ""
+    workbench.execute(exp.delete(name, where=empty), "values that are left to fill in")
+    many = "1 value is" if values == 1 else f"{values:,} values are"
+    return f"{path}: {many} left to fill in"
+
+
+def unfilled_fault(unfilled: str, where: str) -> HierarchyError:
+    remedy = 'write the groups of each into its empty cells, or set privacy.unmapped = "suppress" or "top"'
+    return HierarchyError([Fault(where, unfilled, remedy)])
 
 
 def _checked(workbench: Workbench, name: exp.Table, height: int, where: str, origin: str) -> Listing:

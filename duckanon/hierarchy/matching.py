@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.query.expressions import column, sql, text_of
-from duckanon.query.functions import extracted, look, without_accents
+from duckanon.query.functions import extracted, look, replaced, without_accents
 
 _WHOLE = r"^ *([0-9]+)([.]0+)? *$"
 _WHOLE_LOOSE = r"^0*([0-9]+)([.,]0+)?$"
@@ -27,11 +27,11 @@ class Matching:
         return text if self.pattern is None else extracted(text, self.pattern, 1)
 
     def loose_key(self, text: exp.Expr) -> exp.Expr:
-        """The same with no regard to case, spaces and accents, and to zeros around a number. For the workbench alone:
-        what it finds is proposed to a person, never released."""
+        """The same with no regard to case, spaces, hyphens and accents, and to zeros around a number. For the workbench
+        alone: what it finds is proposed to a person, never released."""
         if self.pattern is not None:
             return self.key(sql("UPPER(TRIM(:text))", text=text))
-        looks = without_accents(look(text))
+        looks = replaced(without_accents(look(text)), "[-_/]+", " ")
         return _number_or(looks, _WHOLE_LOOSE)
 
 

@@ -24,6 +24,7 @@ from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.policy.database import Database
 from duckanon.policy.demands import weaker
+from duckanon.query.counts import RowCounts
 from duckanon.release.fingerprints import Fingerprints, take_fingerprints
 from duckanon.release.previous import GONE, Previous, Standing, edited, read_previous, unread
 from duckanon.result import Result, finding_json, plain_figures
@@ -115,11 +116,12 @@ class RunRecord:
         if less:
             yield f"the policy asks for less than at the last release: {less}"
 
-    def take_fingerprints(self, source: BoundSource) -> None:
-        """Of what the release is made from. That takes a scan of its own: to hash the rows while they are counted takes
-        two more figures for every tuple, which costs more than reading them again."""
-        if self.ledger.kept and not self.dry_run:
-            self.fingerprints = take_fingerprints(self.policy, source.table, self.warehouse)
+    def take_fingerprints(self, source: BoundSource, counts: RowCounts | None = None) -> None:
+        """Of what the release is made from, once. Without counts of the whole source that takes a scan of its own: to
+        hash the rows while they are counted takes two more figures for every tuple, which costs more than reading
+        them again."""
+        if self.fingerprints is None and self.ledger.kept and not self.dry_run:
+            self.fingerprints = take_fingerprints(self.policy, source.table, self.warehouse, counts)
 
     def unchanged(self, standing: Standing) -> Result | None:
         """The last release in this place, if it would come out the same and is what stands, by its fingerprint."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -17,6 +18,7 @@ class Placement:
 
     table: exp.Table
     keys: tuple[str, ...]  # q0_0, q1_0, …; and s0, … where the cells of one tuple may part
+    effort: dict[str, Any] | None = None  # how it went, where there is more to say than that it was found
 
 
 def find_placement(measurer: Measurer, seen: Seen) -> Placement | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from duckanon.engine.scratch import Scratch
@@ -26,8 +28,11 @@ class Tables:
         """Two things in one table."""
         self._names[thing] = self.name(other)
 
-    def make(self, thing: str, query: str, note: str = "") -> None:
-        self.workbench.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {query}", note)
+    def make(self, thing: str, query: str, note: str = "", steps: Mapping[str, str] | None = None) -> None:
+        """`steps`: what the query is asked of, each by its name; nothing is kept of them."""
+        named = ", ".join(f"{name} AS MATERIALIZED ({step})" for name, step in (steps or {}).items())
+        whole = f"WITH {named} {query}" if named else query
+        self.workbench.fetch(f"CREATE OR REPLACE TEMP TABLE {self.name(thing)} AS {whole}", note)
 
     def add(self, thing: str, query: str) -> None:
         """Add rows by making the table anew: DuckDB 2.0 loses a large INSERT into a table of the same transaction."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sqlglot import exp
+
 from duckanon.models.keys import Key
 from duckanon.models.model import ClassModel
 from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint
-from duckanon.models.shares import above_share, worst_leak
+from duckanon.models.shares import above_share, beyond_share, worst_leak
 from duckanon.models.wanted import Wanted, ordinal_of, own_thresholds
 from duckanon.query.counts import HIGHEST_SHARE, per_value
 from duckanon.query.expressions import TOLERANCE, double, literal, sql, table
@@ -38,6 +40,9 @@ class Alpha(ClassModel):
         others = sql("named").isin(*own).not_()
         figure = sql("MAX(CASE WHEN value IS NOT NULL AND :others THEN y ELSE 0 END) / :size", others=others)
         return ClassRule(constraint, figure)
+
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
+        return beyond_share(rule)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float:
         return worst_leak(constraint, released) or 0.0

@@ -11,7 +11,7 @@ from duckanon.models import ClassRule
 from duckanon.models.closeness import with_crossings
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.unit import ROWS, CountingUnit
-from duckanon.query.expressions import any_of, column, same, sql, table
+from duckanon.query.expressions import TOLERANCE, any_of, column, double, greatest, literal, same, sql, table
 from duckanon.query.steps import with_steps
 
 
@@ -31,27 +31,40 @@ class SensitiveRules:
 
 
 def judged_classes(
-    cells: exp.Expr, keys: list[str], k: int, judged: list[SensitiveRules], nulls: bool, unit: CountingUnit = ROWS
+    cells: exp.Expr,
+    keys: list[str],
+    k: int,
+    judged: list[SensitiveRules],
+    nulls: bool,
+    unit: CountingUnit = ROWS,
+    lasting: bool = False,
 ) -> exp.Select:
     """A query of the classes of `cells` (keys, s0 …, n): keys, x rows, the figures of the rules, and whether each is
     failing. Where people are counted, the cells have what that takes, and the classes the number of people, too.
 
-    `nulls`: the keys may be NULL.
+    `nulls`: the keys may be NULL. `lasting`: also how many rows of each fail at every finer node, at the least.
     """
-    steps = class_steps(cells, keys, k, judged, nulls, unit)
+    steps = class_steps(cells, keys, k, judged, nulls, unit, lasting)
     classes = steps.pop("classes")
     return with_steps(classes, **steps)
 
 
 def class_steps(
-    cells: exp.Expr, keys: list[str], k: int, judged: list[SensitiveRules], nulls: bool, unit: CountingUnit = ROWS
+    cells: exp.Expr,
+    keys: list[str],
+    k: int,
+    judged: list[SensitiveRules],
+    nulls: bool,
+    unit: CountingUnit = ROWS,
+    lasting: bool = False,
 ) -> dict[str, exp.Select]:
     """The same in steps, the last of which is `classes`."""
-    columns = [_ColumnSteps(cells, keys, part, nulls, unit, numbered=len(judged) > 1) for part in judged]
+    numbered, asked = len(judged) > 1, lasting and unit is ROWS
+    columns = [_ColumnSteps(cells, keys, part, nulls, unit, numbered, asked) for part in judged]
     steps = {} if judged and unit is ROWS else {"class_sizes": _class_sizes(cells, keys, unit)}
     for part in columns:
         steps |= part.steps()
-    return {**steps, "classes": _classes(keys, k, columns, nulls, unit)}
+    return {**steps, "classes": _classes(keys, k, columns, nulls, unit, lasting)}
 
 
 def _class_sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit) -> exp.Select:
@@ -60,7 +73,9 @@ def _class_sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit) -> exp.Se
     return query.group_by(*columns) if columns else query
 
 
-def _classes(keys: list[str], k: int, columns: list[_ColumnSteps], nulls: bool, unit: CountingUnit) -> exp.Select:
+def _classes(
+    keys: list[str], k: int, columns: list[_ColumnSteps], nulls: bool, unit: CountingUnit, lasting: bool
+) -> exp.Select:
     """Every class with its figures and the verdict. Where rows are counted, the figures of the first column know the
     sizes."""
     first = columns[0].class_figures if columns and unit is ROWS else "class_sizes"
@@ -68,17 +83,45 @@ def _classes(keys: list[str], k: int, columns: list[_ColumnSteps], nulls: bool, 
     # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
     figures: list[exp.Expr] = []
     verdicts = [K_ANONYMITY.constraint(k).fails(column(unit.size, first))]
+    # No part of a class below k has k rows or people.
+    lasts, few = [_lasting(verdicts[0], column("x", first))], list[exp.Expr]()
     for part in columns:
         for name, rule in part.rules.figures.items():
             figure = column(name, part.home(rule))
             figures.append(figure)
             verdicts.append(rule.constraint.fails(figure))
+            if name in part.lasting:
+                lasts.append(_lasting(verdicts[-1], column(_of(name), part.class_figures)))
+            elif part.asked and rule.lasting is not None:
+                few.append(verdicts[-1])
     query = exp.select(*(column(name, first) for name in shown), *figures, any_of(verdicts).as_("failing"))
+    if lasting:
+        lasts += [_lasting(any_of(few), literal(1))] if few else []
+        query = query.select(_whole_rows(lasts).as_("lasting"))
     query = query.from_(table(first))
     for home in dict.fromkeys(part.home(rule) for part in columns for rule in part.rules.rules):
         if home != first:
             query = query.join(table(home), on=same(keys, first, home, nulls))
     return query
+
+
+_MOST_OWN = 40  # thresholds of single values, each of which is asked how many rows last
+
+
+def _of(figure: str) -> str:
+    """The column of the rows that last where a figure fails."""
+    return f"lasting_{figure}"
+
+
+def _lasting(fails: exp.Expr, rows: exp.Expr) -> exp.Expr:
+    """Of a class that fails it is one row at the least."""
+    return sql("CASE WHEN :fails THEN GREATEST(:rows, 1) ELSE 0 END", fails=fails, rows=rows)
+
+
+def _whole_rows(figures: list[exp.Expr]) -> exp.Expr:
+    """The most of them, in whole rows: what was computed may be off in its last digits."""
+    off = {"share": double(1 - TOLERANCE), "rest": double(1e-6)}
+    return sql("CEIL(:most * :share - :rest)", most=greatest(figures), **off)
 
 
 @dataclass(frozen=True)
@@ -91,6 +134,19 @@ class _ColumnSteps:
     nulls: bool
     unit: CountingUnit
     numbered: bool  # there are steps of other columns beside these
+    asked: bool  # how many rows last, too
+
+    @property
+    def lasting(self) -> dict[str, exp.Expr]:
+        """By the column of a figure, how many rows last where it fails. Where hundreds of values have thresholds of
+        their own, that is not asked of each: one row does."""
+        figures = self.rules.figures if self.asked else {}
+        own = sum(rule.constraint.value is not None for rule in figures.values())
+        return {
+            name: rule.lasting
+            for name, rule in figures.items()
+            if rule.lasting is not None and (own <= _MOST_OWN or rule.constraint.value is None)
+        }
 
     def step(self, word: str) -> str:
         return f"{word}_{self.rules.index}" if self.numbered else word
@@ -174,7 +230,10 @@ class _ColumnSteps:
         figures = [
             _figure(rule, self.unit).as_(name) for name, rule in self.rules.figures.items() if self.home(rule) == home
         ]
-        rows_of_class = [sql("SUM(y)").as_("x")] if self.unit is ROWS else []
+        size = sql("SUM(y)")
+        lasting = self.lasting.items()
+        figures += [exp.replace_placeholders(rows, size=size).as_(_of(name)) for name, rows in lasting]
+        rows_of_class = [size.as_("x")] if self.unit is ROWS else []
         classes = exp.select(*self.keys, *rows_of_class, *figures).from_(table(source))
         return classes.group_by(*self.keys) if self.names else classes
 

@@ -12,7 +12,7 @@ from duckanon.models.questions import ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.wanted import Wanted
 from duckanon.query.counts import ValueCounts
-from duckanon.query.expressions import column, sql, table
+from duckanon.query.expressions import TOLERANCE, column, double, sql, table
 from duckanon.query.metrics import Metric, MetricRequest
 from duckanon.query.steps import select, with_steps
 from duckanon.toml.checks import number
@@ -38,6 +38,10 @@ class Closeness(ClassModel):
         if numeric:
             return ClassRule(constraint, sql(_ORDERED), windows=_ordered_windows, crossing=True)
         return ClassRule(constraint, sql(_EQUAL), windows=_total)
+
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
+        bound = double(rule.constraint.threshold + TOLERANCE)
+        return sql(_ORDERED_LASTING if rule.crossing else _EQUAL_LASTING, figure=rule.figure, bound=bound)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float | None:
         return released.t
@@ -73,6 +77,11 @@ def _ordered_windows(over: _Over) -> Mapping[str, exp.Expr]:
 
 # Half the L1 distance. A value that the class lacks adds its share: 1 - Σ share of those present.
 _EQUAL = "COALESCE((1 + SUM(CASE WHEN value IS NOT NULL THEN ABS(y / total - share) - share END)) / 2, 0)"
+
+# D of a class of Y rows with a value is P(S) - Q(S) for the values S that it has too many of. When r of the rows go, S
+# still has Y P(S) - r at the least, and is within t of its share for r ≥ Y (D - t) / (1 - Q(S) - t).
+_EQUAL_LASTING = """(:figure - :bound) * MAX(total)
+    / NULLIF(1 - SUM(CASE WHEN value IS NOT NULL AND y / total > share THEN share ELSE 0 END) - :bound, 0)"""
 
 
 # Between two values of a class its cumulated share P stays the same while the source's Q_i grows from below P to
@@ -112,6 +121,12 @@ def with_crossings(rows: exp.Table, values: exp.Expr) -> exp.Select:
 _ORDERED = """COALESCE(SUM(CASE WHEN value IS NOT NULL THEN
     p * (i - code) - (s_i - prefix) + (s_b - s_i) - p * (b - i) + CASE WHEN nth = 1 THEN prefix ELSE 0 END
 END) / NULLIF(MAX(values_) - 1, 0), 0)"""
+
+# The distance is convex: of Y rows with a value, what goes is no farther than M, what stays no farther than t, and all
+# of them no farther than a mean of both, so that r ≥ Y (D - t) / (M - t) go. M is the distance of the first or the last
+# value alone: with W the sum of the cumulated shares of m values, (m - W) / (m - 1) or (W - 1) / (m - 1).
+_ORDERED_LASTING = """(:figure - :bound) * MAX(total)
+    / NULLIF(MAX(GREATEST(values_ - whole, whole - 1) / NULLIF(values_ - 1, 0)) - :bound, 0)"""
 
 
 # -- asked of a release, and by analysts -----------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
 from duckanon.models.rules import ClassRule, Constraint, Windows
 from duckanon.models.wanted import Wanted, ordinal_of
 from duckanon.query.counts import ValueCounts, per_value
-from duckanon.query.expressions import TOLERANCE, column, literal, sql, table
+from duckanon.query.expressions import TOLERANCE, column, double, greatest, literal, sql, table
 from duckanon.query.metrics import Metric, MetricRequest, most_frequent_first
 from duckanon.query.steps import select
 from duckanon.toml.checks import number, whole
@@ -29,6 +30,9 @@ class DistinctDiversity(ClassModel):
 
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         return ClassRule(constraint, sql("COUNT(value)"), describes_values=False, homogeneous=sql("1"))
+
+    def least_size(self, wanted: Wanted) -> int:
+        return int(wanted.thresholds["l"])
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> int:
         return released.distinct_l or 0
@@ -53,6 +57,15 @@ class EntropyDiversity(ClassModel):
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         return ClassRule(constraint, sql(_ENTROPY), describes_values=False, homogeneous=sql("1"))
 
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
+        least = rule.constraint.threshold - TOLERANCE
+        if least <= 1:
+            return sql(":size")  # only a class without any value fails
+        return sql(_ENTROPY_LASTING, figure=rule.figure, least=double(least), log=double(math.log(least)))
+
+    def least_size(self, wanted: Wanted) -> int:
+        return math.ceil(float(wanted.thresholds["entropy_l"]) - TOLERANCE)
+
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float:
         return released.entropy_l if released.entropy_l is not None else 0
 
@@ -65,6 +78,11 @@ _ENTROPY = """COALESCE(EXP(
     LN(SUM(CASE WHEN value IS NOT NULL THEN y END))
     - SUM(CASE WHEN value IS NOT NULL THEN y * LN(y) END) / SUM(CASE WHEN value IS NOT NULL THEN y END)
 ), 0)"""
+
+# Entropy is concave: if the Y rows with a value have H, and those that stay ln l or more, then r of them with
+# H ≥ (1 - r / Y) ln l go. No part of a class with fewer than l values has l.
+_ENTROPY_LASTING = """CASE WHEN COUNT(value) < :least THEN :size
+    ELSE (1 - LN(GREATEST(:figure, 1)) / :log) * SUM(CASE WHEN value IS NOT NULL THEN y END) END"""
 
 
 @dataclass(frozen=True)
@@ -102,6 +120,20 @@ class RecursiveDiversity(ClassModel):
         never = sql("CAST('Infinity' AS DOUBLE)")  # with fewer than l values no c will do
         return ClassRule(constraint, figure, describes_values=False, windows=_BY_SIZE, homogeneous=never)
 
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
+        """r_l + … does not grow when rows go: of the j most frequent values each keeps less than c times that. No part
+        of a class with fewer than l values has l."""
+        recursive = wanted.thresholds["recursive"]
+        tail = sql(_TAIL, l=literal(recursive.l))
+        beyond = [
+            sql(_BEYOND, j=literal(j), most=double(j * recursive.c), tail=tail)
+            for j in range(1, min(recursive.l, _MOST_FREQUENT + 1))
+        ]
+        return sql("CASE WHEN :tail IS NULL THEN :size ELSE :most END", tail=tail, most=greatest(beyond))
+
+    def least_size(self, wanted: Wanted) -> int:
+        return int(wanted.thresholds["recursive"].l)
+
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float:
         query = _recursive_diversity(released.counts, released.wanted.thresholds["recursive"].l)
         c: float | None = only_figure(released.rows.ask(query, "verify: recursive_diversity"))
@@ -120,11 +152,16 @@ _BY_SIZE: Windows = lambda over: {  # noqa: E731
     "rank_": over("ROW_NUMBER()", "CASE WHEN value IS NULL THEN 1 ELSE 0 END, y DESC")
 }
 
-_RECURSIVE = """COALESCE(
+_TAIL = "SUM(CASE WHEN value IS NOT NULL AND rank_ >= :l THEN y END)"
+
+_RECURSIVE = f"""COALESCE(
     MAX(CASE WHEN value IS NOT NULL THEN y END)
-    / SUM(CASE WHEN value IS NOT NULL AND rank_ >= :l THEN y END),
+    / {_TAIL},
     CAST('Infinity' AS DOUBLE)
 )"""
+
+_MOST_FREQUENT = 5  # values of a class that are asked how far they are beyond
+_BEYOND = "SUM(CASE WHEN value IS NOT NULL AND rank_ <= :j THEN y ELSE 0 END) - :most * :tail"
 
 
 class ValueDiversity(ClassModel):
@@ -140,6 +177,11 @@ class ValueDiversity(ClassModel):
             ordinal=literal(ordinal_of(wanted, constraint.value)),
         )
         return ClassRule(constraint, present, homogeneous=sql("1"))
+
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
+        """Every row with that value: no part of the class has more values."""
+        ordinal = literal(ordinal_of(wanted, rule.constraint.value))
+        return sql("SUM(CASE WHEN named = :ordinal THEN y ELSE 0 END)", ordinal=ordinal)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> int | None:
         return released.value_l.get(constraint.value or "")

@@ -10,6 +10,7 @@ from duckanon.models.keys import Key
 from duckanon.models.model import Model
 from duckanon.models.rules import Constraint
 from duckanon.query.counts import ClassedTable
+from duckanon.query.distinction import column_risk, distinction, largest_set, row_risk
 from duckanon.query.expressions import column, literal, sql
 from duckanon.query.metrics import Metric, MetricRequest
 from duckanon.query.steps import select
@@ -46,6 +47,12 @@ class KAnonymity(Model):
         yield Metric("risk", None, question, asked.sizes(risk))
         question = f"which sizes below {k} are there? No rows: {k}-anonymity holds."
         yield Metric("k_violations", None, question, asked.sizes(_HISTOGRAM.where(sql("x < :k", k=literal(k)))))
+        question = "how many rows are alone without each quasi-identifier, and how many more with it?"
+        yield Metric("column_risk", None, question, column_risk(asked))
+        most = largest_set(len(asked.qi))
+        question = f"how many rows are alone by each set of up to {most} quasi-identifiers?"
+        yield Metric("distinction", None, question, distinction(asked))
+        yield Metric("row_risk", None, "how many rows are in the class of each? All rows are shown.", row_risk(asked))
 
 
 MODEL = KAnonymity()

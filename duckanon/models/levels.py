@@ -12,6 +12,7 @@ from duckanon.models.keys import Key, LevelKey
 from duckanon.models.model import ClassModel
 from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
 from duckanon.models.rules import ClassRule, Constraint
+from duckanon.models.shares import beyond_share
 from duckanon.models.wanted import Wanted
 from duckanon.query.counts import HIGHEST_SHARE
 from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, table
@@ -30,6 +31,9 @@ class LevelDiversity(ClassModel):
 
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         return ClassRule(constraint, sql("COUNT(DISTINCT level)"), homogeneous=sql("1"), of_levels=True)
+
+    def least_size(self, wanted: Wanted) -> int:
+        return int(wanted.thresholds["level_l"])
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> int:
         ((distinct, *_),) = released.rows.ask(l_diversity(released.levels), "verify: level_l")
@@ -62,6 +66,9 @@ class LevelAlpha(ClassModel):
         level = literal(int(constraint.value or 0))
         figure = sql("SUM(CASE WHEN level = :level THEN y ELSE 0 END) / :size", level=level)
         return ClassRule(constraint, figure, of_levels=True)
+
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
+        return beyond_share(rule)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float:
         level = sql("v = :level", level=literal(int(constraint.value or 0)))

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import Any
 
+from sqlglot import exp
+
 from duckanon.models.keys import Key, ThresholdKey
 from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint, TableRule
 from duckanon.models.wanted import Wanted
+from duckanon.query.expressions import double, sql
 from duckanon.query.metrics import Metric, MetricRequest
 from duckanon.toml import Section
 
@@ -93,6 +96,18 @@ class ClassModel(ColumnModel):
     @abstractmethod
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         """How a class is judged by SQL; `numeric`: the column has numbers."""
+
+    def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr | None:
+        """How many rows of a failing class fail at the least, at every node at which it is parted; as the figure is
+        written. The parts that hold, merged, hold: so what fails among the parts is no less than what has to be taken
+        away for the class to hold. Where no row that joins can break a class, no part of one that fails holds."""
+        if self.closed_under_growing:
+            return sql(":size")
+        return double(1) if self.monotone else None
+
+    def least_size(self, wanted: Wanted) -> int:
+        """Rows without which no class holds, whatever their values."""
+        return 1
 
 
 class TableModel(ColumnModel):

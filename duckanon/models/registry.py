@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
@@ -75,7 +76,17 @@ def asked(wanted: Wanted) -> list[tuple[ColumnModel, Constraint]]:
 
 def class_rules(wanted: Wanted, numeric: bool) -> tuple[ClassRule, ...]:
     """How every class is judged by what is asked of a sensitive column."""
-    return tuple(m.rule(constraint, wanted, numeric) for m, constraint in asked(wanted) if isinstance(m, ClassModel))
+    found = []
+    for model, constraint in asked(wanted):
+        if isinstance(model, ClassModel):
+            rule = model.rule(constraint, wanted, numeric)
+            found.append(replace(rule, lasting=model.lasting(rule, wanted)))
+    return tuple(found)
+
+
+def least_size(wanted: Wanted) -> int:
+    """Rows without which no class holds what is asked of a sensitive column."""
+    return max((m.least_size(wanted) for m in models_of(wanted) if isinstance(m, ClassModel)), default=1)
 
 
 def table_rules(wanted: Wanted) -> tuple[TableRule, ...]:

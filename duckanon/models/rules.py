@@ -76,6 +76,8 @@ class ClassRule:
     crossing: bool = False  # whether it needs to know where the source's distribution passes the class's
     homogeneous: exp.Expr | None = None  # among people: the figure of a class of which everybody has the same value
     of_levels: bool = False  # whether it counts who has a level, rather than a value
+    # Of a class that fails: how many of its rows, at the least, fail however it is parted; None: perhaps none.
+    lasting: exp.Expr | None = None
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,20 @@ from sqlglot import exp
 
 from duckanon.errors import Message, examples_of
 from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
-from duckanon.models.rules import Constraint
+from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.wanted import ordinal_of, ordinals_without, own_thresholds
 from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
 
 _MOST_NAMED = 5  # values listed per threshold
+
+
+def beyond_share(rule: ClassRule) -> exp.Expr:
+    """Rows of a class that must go before a value's share y / x is within its bound α: of r rows that go, all may have
+    the value, and y - r ≤ α (x - r) for r ≥ (y - α x) / (1 - α)."""
+    bound = rule.constraint.threshold + TOLERANCE
+    if bound >= 1:
+        return double(1)  # never above it
+    return sql("(:figure - :bound) * :size / :rest", figure=rule.figure, bound=double(bound), rest=double(1 - bound))
 
 
 def above_share(counted: CountedColumn, key: str) -> Iterator[str]:

@@ -24,6 +24,7 @@ from duckanon.toml import Section
 from duckanon.toml.checks import is_number, number, one_of, text, texts, whole
 
 METHODS = (*FULL_DOMAIN, *LOCAL)
+_UNDECIDED = re.compile(r"TODO(:|\s|$)\s*")
 LOSSES = ("ncp", "precision", "discernibility")
 
 
@@ -70,6 +71,7 @@ def _faults(data: dict[str, Any], folder: Path, file: str | None) -> list[Fault]
 
 def _checked(data: dict[str, Any], content: str, folder: Path, file: str | None) -> Policy:
     faults: list[Fault] = []
+    _must_be_decided(data, "", faults)
     policy = _policy(Section(data, "", faults), content, folder, file)
     if faults:
         raise PolicyError(faults, file)
@@ -115,6 +117,18 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     _go_together(policy, top)
     _entity_can(policy, top)
     return policy
+
+
+def _must_be_decided(data: dict[str, Any], where: str, faults: list[Fault]) -> None:
+    """What a draft leaves to a person is no policy yet. It is said once, then passed over as if it were not there."""
+    for key, value in list(data.items()):
+        here = f"{where}.{key}" if where else key
+        if isinstance(value, dict):
+            _must_be_decided(value, here, faults)
+        elif isinstance(value, str) and _UNDECIDED.match(value):
+            question = _UNDECIDED.sub("", value)
+            faults.append(Fault(here, "is not decided yet (TODO)", question or "put a value in the place of TODO"))
+            del data[key]
 
 
 def _go_together(policy: Policy, top: Section) -> None:

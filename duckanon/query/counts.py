@@ -16,13 +16,23 @@ from duckanon.query.steps import select, with_steps
 
 
 @dataclass(frozen=True)
+class RowCounts:
+    """The distinct rows of a relation, and how often each is there."""
+
+    table: exp.Table
+    names: Mapping[str, str]  # of columns of the relation, and what they are called in the table
+    copies: str = "n"
+
+
+@dataclass(frozen=True)
 class ClassedTable:
-    """A table, and the quasi-identifiers that make its classes. Every row counts or, where a column names the `person`
-    of a row, everybody once."""
+    """A table, and the quasi-identifiers that make its classes. Every row counts, as often as the column of its
+    `copies` says; or, where a column names the `person` of a row, everybody once."""
 
     source: Sequence[str]
     qi: Sequence[str]
     person: str | None = None
+    copies: str | None = None
 
     @property
     def groups(self) -> list[exp.Column]:
@@ -37,12 +47,27 @@ class ClassedTable:
     @property
     def number(self) -> str:
         """How many there are in a group of the first step's rows."""
-        return "COUNT(DISTINCT e)" if self.person else "COUNT(*)"
+        if self.person:
+            return "COUNT(DISTINCT e)"
+        return "CAST(SUM(n) AS BIGINT)" if self.copies else "COUNT(*)"
 
     def sizes(self, final: exp.Select) -> exp.Select:
         """A question to the step `sizes`, which has the size x of every class."""
         sizes = select(x=self.number).from_(table(self.renamed)).group_by(*self.groups)
         return with_steps(final.from_(table("sizes")), **self._first(), sizes=sizes)
+
+    def subsets(self, parts: Sequence[Subset]) -> dict[str, exp.Query]:
+        """Steps up to `groups`, which has the size x of every class that some of the quasi-identifiers make, under the
+        labels of each such part."""
+        everything = select(*self.groups, **({"e": "e"} if self.person else {"n": self.number}))
+        tuples = everything.from_(table(self.renamed)).group_by(*self.groups, *([column("e")] if self.person else []))
+        size = self.number if self.person else "SUM(n)"
+        first, *others = (
+            select(**part.labels, x=size).from_(table("tuples")).group_by(*(self.groups[place] for place in part.qi))
+            for part in parts
+        )
+        groups = exp.union(first, *others, distinct=False, copy=False) if others else first
+        return {**self._first(), "tuples": tuples, "groups": groups}
 
     def totals(self, value: exp.Expr) -> exp.Select:
         """Of every value v, NULL aside, how many n have it."""
@@ -70,7 +95,16 @@ class ClassedTable:
         """The columns under names of our own."""
         keys = [column(name).as_(f"g{position}", quoted=True) for position, name in enumerate(self.qi)]
         values |= {"e": column(self.person)} if self.person else {}
+        values |= {"n": column(self.copies)} if self.copies else {}
         return {self.renamed: select(*keys, **values).from_(table(*self.source))}
+
+
+@dataclass(frozen=True)
+class Subset:
+    """Some of the quasi-identifiers of a table, by their places, and what is said of each class that they make."""
+
+    qi: Sequence[int]
+    labels: Mapping[str, exp.Expr]
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,12 @@ def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
     return exp.or_(*conditions) if (conditions := list(conditions)) else exp.false()
 
 
+def greatest(figures: Iterable[exp.Expr]) -> exp.Expr:
+    """The greatest of some figures; NULL is none."""
+    parts = {f"figure_{place}": figure for place, figure in enumerate(figures)}
+    return sql(f"GREATEST({', '.join(f':{name}' for name in parts)})", **parts)
+
+
 def same(names: Iterable[str], left: str, right: str, nulls: bool) -> exp.Expr:
     """The join condition on equal keys; `nulls`: the keys may be NULL, and NULL equals NULL."""
     kind = exp.NullSafeEQ if nulls else exp.EQ

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from duckanon.query.expressions import literal, sql
 from duckanon.query.nodes import (
+    ByteOrder,
     Composed,
     DayText,
     EachBelow,
@@ -85,6 +86,11 @@ def extracted(text: exp.Expr, pattern: str, group: int) -> exp.Expr:
 def replaced(text: exp.Expr, pattern: str, by: str) -> exp.Expr:
     """The text with another in the place of all that matches."""
     return sql("REGEXP_REPLACE(:text, :pattern, :by, 'g')", text=text, pattern=literal(pattern), by=literal(by))
+
+
+def byte_order(text: exp.Expr) -> exp.Expr:
+    """What sorts by the bytes of a text."""
+    return ByteOrder(this=text.copy())
 
 
 def composed(text: exp.Expr) -> exp.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 PART = r'"(?:[^"]|"")+"|[^\W\d][\w$]*'
 _FOLD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
@@ -19,6 +20,14 @@ def split_name(spelled: str) -> list[str] | None:
 def folded(name: str) -> str:
     """The name as the catalog compares it: only the letters A to Z have a case there."""
     return name.translate(_FOLD)
+
+
+def free_name(name: str, taken: Iterable[str]) -> str:
+    """The name, or one like it, that none of those taken is."""
+    known = set(map(folded, taken))
+    while folded(name) in known:
+        name += "_"
+    return name
 
 
 def quoted(*parts: str) -> str:

@@ -107,10 +107,10 @@ def fidelity_of(census: Census, released: exp.Select, shows: Shows) -> Fidelity:
 def numbers_of(hierarchy: Hierarchy, code: exp.Expr, mapping: exp.Select) -> exp.Query | None:
     """code and number of what a column shows, from the values of the `mapping`; None: they are no numbers."""
     value = column("value")
-    if hierarchy.column.type.is_number:
+    if hierarchy.column.type.is_number and not hierarchy.starred:
         number = sql("CAST(:value AS DOUBLE)", value=value)
-    elif isinstance(hierarchy.kind, (IntervalsKind, CutsKind)):
-        number = cast_or_null(value, "DOUBLE")  # a text that says one
+    elif hierarchy.column.type.is_number or isinstance(hierarchy.kind, (IntervalsKind, CutsKind)):
+        number = cast_or_null(value, "DOUBLE")  # a text that says one, or the top beside such
     else:
         return None
     middle = sql("(MIN(:number) + MAX(:number)) / 2", number=number)

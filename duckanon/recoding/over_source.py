@@ -19,13 +19,14 @@ from duckanon.census.tuples import tuple_counts
 from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
+from duckanon.query.functions import byte_order
 from duckanon.query.steps import with_steps
 from duckanon.recoding.rows import copy_steps
 
 
 @dataclass(frozen=True)
 class Coding:
-    """The `codes` (value, as a text, and code) of a column of the step `source`. What they do not know is of the code
+    """The `codes` (value, as a text, and code) of a column of the source. What they do not know is of the code
     `strangers` or, without one, not released."""
 
     name: str  # q0, s0, …
@@ -72,15 +73,23 @@ class _OverSource:
         others = [*raw.values(), *self.census.others]
         # Counted first: there are fewer tuples than rows to find codes for.
         counted = self.census.counted
-        tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted)
+        tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted.table)
         steps: dict[str, exp.Query] = {"source": tuples_of_source}
-        steps["coded_tuples"] = self._coded(others)
-        tuples = "coded_tuples"
-        if self.plan.placement is not None:
-            tuples, steps["placed_tuples"] = "placed_tuples", self._placed(self.plan.placement, others)
         # What is shown as it is has one code for each value, which tells nothing more.
         coded = [key for key in self.plan.keys if key not in raw]
-        steps["cells"] = _counted(tuples, [*coded, *others], [key for key in self.plan.keys if key in raw])
+        if self.plan.placement is not None:
+            steps["coded_tuples"] = self._coded("source", self.plan.codings, others)
+            steps["placed_tuples"] = self._placed(self.plan.placement, others)
+            steps["coded_cells"] = _counted(
+                "placed_tuples", [*coded, *others], [key for key in self.plan.keys if key in raw]
+            )
+        else:
+            # Such a code is looked for once the tuples are counted as cells, of which there are fewer still.
+            early = [coding for coding in self.plan.codings if coding.key not in raw]
+            late = [coding for coding in self.plan.codings if coding.key in raw]
+            steps["coded_tuples"] = self._coded("source", early, others)
+            steps["cells"] = _counted("coded_tuples", [*coded, *others], [])
+            steps["coded_cells"] = self._coded("cells", late, [*coded, *others])
         steps["sized_cells"] = _sized(list(self.plan.keys))
         steps["released_cells"] = self._guarded()
         steps["labelled_cells"] = self._labelled()
@@ -101,10 +110,11 @@ class _OverSource:
         (index,) = (h.index for h in self.census.hierarchies if h.column.name == shown)
         return f"q{index}"
 
-    def _coded(self, others: list[str]) -> exp.Select:
-        query = exp.select().from_(table("source"))
-        for coding in self.plan.codings:
-            raw, alias = column(coding.name, "source"), f"codes_{coding.name}"
+    def _coded(self, step: str, codings: Iterable[Coding], others: list[str]) -> exp.Select:
+        """A step with codes in place of values, beside other columns of it."""
+        query = exp.select().from_(table(step))
+        for coding in codings:
+            raw, alias = column(coding.name, step), f"codes_{coding.name}"
             known, type_ = column("value", alias), coding.type.released
             compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
             on = exp.EQ(this=compared[0], expression=compared[1])
@@ -113,7 +123,7 @@ class _OverSource:
                 query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
             if coding.key is not None:
                 query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
-        return query.select(*(column(name, "source") for name in (*others, "n")))
+        return query.select(*(column(name, step) for name in (*others, "n")))
 
     def _placed(self, placement: exp.Select, others: list[str]) -> exp.Select:
         codes = [coding.key for coding in self.plan.codings if coding.key is not None]
@@ -123,11 +133,16 @@ class _OverSource:
         return query.join(self._sent("placement", placement), on=same(codes, "coded_tuples", "placement", nulls=False))
 
     def _guarded(self) -> exp.Select:
-        """The cells of the classes that are released, and that are as large as they were counted."""
-        classes = self._sent("classes", self.plan.classes)
+        """The cells of the classes that are released, and that are as large as they were counted; with the number of
+        the class, which sorts faster than its keys."""
+        keys = [column(key) for key in self.plan.keys]
+        order = exp.Order(expressions=[key.copy() for key in keys]) if keys else None
+        nth = exp.Window(this=sql("ROW_NUMBER()"), order=order).as_("class")
+        classes = self._sent("classes", exp.select(*keys, "x", nth).from_(self.plan.classes.subquery("classes")))
         as_counted = sql("sized_cells.class_size = classes.x")
         on = exp.and_(same(self.plan.keys, "sized_cells", "classes", nulls=False), as_counted)
-        return exp.select("sized_cells.*").from_(table("sized_cells")).join(classes, on=on)
+        released = exp.select("sized_cells.*", column("class", "classes"))
+        return released.from_(table("sized_cells")).join(classes, on=on)
 
     def _labelled(self) -> exp.Select:
         query, named = exp.select().from_(table("released_cells")), dict[str, exp.Expr]()
@@ -146,12 +161,12 @@ class _OverSource:
             if isinstance(kept, Pseudonym):
                 text, thing = text_of(named[kept.name]), f"pseudonyms_{at}"
                 query, named[kept.name] = self._joined(query, thing, self._pseudonyms(at), text)
-        # By codes, which sort faster than texts; then by all else that is released.
-        beside = [*(values.column.name for values in self.census.sensitive), *(kept.name for kept in self.census.keep)]
-        order = [*(column(key, "released_cells") for key in self.plan.keys), *(named[name].copy() for name in beside)]
+        texts = {v.column.name: v.wanted.publish == "value" and v.column.type.is_text for v in self.census.sensitive}
+        texts |= {kept.name: kept.type.is_text for kept in self.census.keep}
+        order = [byte_order(text_of(named[name])) if text else named[name].copy() for name, text in texts.items()]
         outputs = [named[name].as_(f"r{at}") for at, name in enumerate(self.source.released)]
         labelled = query.select(*outputs, column("n", "released_cells"))
-        return labelled.order_by(*order) if order else labelled
+        return labelled.order_by(column("class", "released_cells"), *order)
 
     def _joined(self, query: exp.Select, thing: str, labels: exp.Select, code: exp.Expr) -> tuple[exp.Select, exp.Expr]:
         on = exp.EQ(this=code, expression=column("code", thing))
@@ -185,4 +200,4 @@ def _counted(step: str, names: Iterable[str], told: Iterable[str]) -> exp.Select
 def _sized(keys: list[str]) -> exp.Select:
     """Each cell with the rows of its whole class."""
     size = exp.Window(this=sql("SUM(n)"), partition_by=[column(key) for key in keys])
-    return exp.select("*", size.as_("class_size")).from_(table("cells"))
+    return exp.select("*", size.as_("class_size")).from_(table("coded_cells"))

@@ -107,7 +107,7 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
         top, best = measurer.measure(lattice.top), top_is_best(measurer)
         proven = best and not top.holds(measurer.problem.budget)
         return Found((), bottom, None, top, top_is_best=best, proven=proven)
-    return Found((), bottom, LocalRecoding(measurer, placement))
+    return Found((), bottom, LocalRecoding(measurer, placement), effort=placement.effort)
 
 
 def _found_node(measurer: Measurer, seen: Seen, last: Node | None) -> FoundNode:

@@ -93,7 +93,7 @@ def _column_loss(hierarchy: Hierarchy, lost: Lost, rows: int, suppressed: int) -
     unchanged, top = lost.rows.get(0, 0), lost.rows.get(hierarchy.height, 0)
     return ColumnLoss(
         level=next(iter(lost.rows)) if len(lost.rows) == 1 else None,
-        levels={level: part / released for level, part in sorted(lost.rows.items())},
+        levels={level: part / released for level, part in sorted(lost.rows.items()) if released},
         ncp=(lost.ncp + suppressed) / rows,
         labels_before=hierarchy.levels[0].values,
         labels_after=lost.labels,

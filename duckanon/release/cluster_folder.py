@@ -14,6 +14,7 @@ from duckanon.engine.marks import is_mark
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, Message, ReleaseError
 from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, drop, sql
 from duckanon.recoding import Recoding
 from duckanon.release.mark import made_by
@@ -91,7 +92,7 @@ class ClusterFolderTarget:
         named = (text.as_(name, quoted=True) for name, text in self._texts(built).items())
         return exp.select(*named).from_(built.table)
 
-    def fingerprint(self, released: Relation) -> None:
+    def fingerprint(self, released: Relation, counts: RowCounts) -> None:
         return None
 
     def standing(self) -> None:

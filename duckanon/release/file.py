@@ -14,6 +14,7 @@ from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, PolicyError, ReleaseError
 from duckanon.policy import Policy, Release
+from duckanon.query.counts import RowCounts
 from duckanon.query.formulas import like_a_formula
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import Dictionaries
@@ -104,7 +105,7 @@ class FileTarget:
         read = scratch.table("read", exp.select("*").from_(name), "the release, read back")
         return Relation((read.name,), "table")
 
-    def fingerprint(self, released: Relation) -> str:
+    def fingerprint(self, released: Relation, counts: RowCounts) -> str:
         return files_fingerprint(self.unfinished)
 
     def standing(self) -> str | None:

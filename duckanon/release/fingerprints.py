@@ -15,6 +15,7 @@ from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.types import Family
 from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.policy.canonical import canonical, digest_of
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.functions import row_hash, wide
 from duckanon.query.names import folded
@@ -29,8 +30,12 @@ class Fingerprints:
     source: str | None
 
 
-def take_fingerprints(policy: Policy, source: exp.Table, warehouse: Warehouse) -> Fingerprints:
-    return Fingerprints(policy.hash, hierarchy_hash(policy, warehouse), source_fingerprint(policy, source, warehouse))
+def take_fingerprints(
+    policy: Policy, source: exp.Table, warehouse: Warehouse, counts: RowCounts | None = None
+) -> Fingerprints:
+    """Where the rows of the source are counted already, they need not be read again."""
+    of_source = source_fingerprint(policy, source, warehouse, counts)
+    return Fingerprints(policy.hash, hierarchy_hash(policy, warehouse), of_source)
 
 
 def hierarchy_hash(policy: Policy, warehouse: Warehouse) -> str:
@@ -47,18 +52,17 @@ def hierarchy_hash(policy: Policy, warehouse: Warehouse) -> str:
     return digest_of(said)
 
 
-def source_fingerprint(policy: Policy, source: exp.Table, warehouse: Warehouse) -> str:
+def source_fingerprint(policy: Policy, source: exp.Table, warehouse: Warehouse, counts: RowCounts | None = None) -> str:
     """Of the source's columns and rows, and of the key that its pseudonyms are made with."""
     key = os.environ.get(policy.pseudonyms.key_env, "") if policy.pseudonyms else ""
     keyed = hmac.new(key.encode(), b"duckanon ledger", "sha256").hexdigest() if key else None
-    return digest_of([_rows(source, warehouse.columns(source), warehouse), keyed])
+    return digest_of([_rows(source, warehouse.columns(source), warehouse, counts), keyed])
 
 
-def relation_fingerprint(relation: Relation, warehouse: Warehouse) -> str:
+def relation_fingerprint(relation: Relation, warehouse: Warehouse, counts: RowCounts | None = None) -> str:
     """Of the rows that a relation shows and, of a view, of how it shows them."""
-    return digest_of(
-        [_rows(relation.table, warehouse.columns(relation.table), warehouse), warehouse.definition(relation)]
-    )
+    shown = _rows(relation.table, warehouse.columns(relation.table), warehouse, counts)
+    return digest_of([shown, warehouse.definition(relation)])
 
 
 def files_fingerprint(path: Path) -> str:
@@ -68,19 +72,36 @@ def files_fingerprint(path: Path) -> str:
     return digest_of([[file.relative_to(path).as_posix(), _contents_of(file)] for file in shown])
 
 
-def _rows(relation: exp.Table, columns: list[Column], warehouse: Warehouse) -> list[Any]:
-    """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice."""
-    cells = [_hashable(c) for c in columns]
-    row = row_hash(cells).as_("h")
-    figures = exp.select("COUNT(*)", sql("SUM(:h)", h=wide(column("h"))), exp.BitwiseXorAgg(this=column("h")))
-    (found,) = warehouse.fetch(figures.from_(exp.select(row).from_(relation).subquery("hashed")), "the fingerprint")
+def _rows(
+    relation: exp.Table, columns: list[Column], warehouse: Warehouse, counts: RowCounts | None = None
+) -> list[Any]:
+    """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice. Those
+    of counts are the same as those of the rows, if all columns are in them."""
+    if counts is not None and all(c.name in counts.names for c in columns):
+        query = _of_counts(columns, counts)
+    else:
+        row = row_hash(_hashable(c, c.name) for c in columns).as_("h")
+        figures = exp.select("COUNT(*)", sql("SUM(:h)", h=wide(column("h"))), exp.BitwiseXorAgg(this=column("h")))
+        query = figures.from_(exp.select(row).from_(relation).subquery("hashed"))
+    (found,) = warehouse.fetch(query, "the fingerprint")
     return [[[c.name, c.type.word] for c in columns], *(None if figure is None else str(figure) for figure in found)]
 
 
-def _hashable(c: Column) -> exp.Expr:
-    """Of a list the hash does not tell NULL from an empty one, and of some types there is none; their texts do."""
+def _of_counts(columns: list[Column], counts: RowCounts) -> exp.Select:
+    """A hash that is there an even number of times leaves nothing in an XOR."""
+    row = row_hash(_hashable(c, counts.names[c.name]) for c in columns).as_("h")
+    odd = exp.BitwiseXorAgg(this=sql("CASE WHEN n % 2 = 1 THEN h END"))
+    figures = exp.select(
+        sql("CAST(SUM(n) AS BIGINT)"), sql("SUM(:h * n)", h=wide(column("h"))), sql("COALESCE(:odd, 0)", odd=odd)
+    )
+    return figures.from_(exp.select(row, column(counts.copies).as_("n")).from_(counts.table).subquery("hashed"))
+
+
+def _hashable(c: Column, name: str) -> exp.Expr:
+    """The cells of a column, under the name that it has there. Of a list the hash does not tell NULL from an empty one,
+    and of some types there is none; their texts do."""
     texts = c.type.is_list or (c.type.family is Family.OTHER and c.type.released != c.type)
-    return text_of(column(c.name)) if texts else column(c.name)
+    return text_of(column(name)) if texts else column(name)
 
 
 def _mapping(spec: MappingTable, warehouse: Warehouse) -> list[Any] | None:

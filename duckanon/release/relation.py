@@ -11,6 +11,7 @@ from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy import MappingTable, Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import drop, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
@@ -136,8 +137,8 @@ class RelationTarget:
             if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
                 self.warehouse.execute(drop(kept.kind.upper(), kept.table))
 
-    def fingerprint(self, released: Relation) -> str:
-        return relation_fingerprint(released, self.warehouse)
+    def fingerprint(self, released: Relation, counts: RowCounts) -> str:
+        return relation_fingerprint(released, self.warehouse, counts)
 
     def standing(self) -> str | None:
         try:

@@ -11,6 +11,7 @@ from duckanon.engine import Engine, Relation, Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.release.cluster_folder import ClusterFolderTarget
@@ -34,8 +35,8 @@ class Target(Protocol):
         """What `build` makes the release of."""
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation: ...
-    def fingerprint(self, released: Relation) -> str | None:
-        """Of what was built, by which it is known again; None: it will not stand."""
+    def fingerprint(self, released: Relation, counts: RowCounts) -> str | None:
+        """Of what was built and counted, by which it is known again; None: it will not stand."""
 
     def standing(self) -> str | None:
         """The same of what stands in the place now; None: nothing that can be read."""
@@ -93,7 +94,7 @@ class DryTarget:
         name = scratch.view("release", query, "the release")
         return Relation((name.name,), "view")
 
-    def fingerprint(self, released: Relation) -> None:
+    def fingerprint(self, released: Relation, counts: RowCounts) -> None:
         return None
 
     def standing(self) -> None:

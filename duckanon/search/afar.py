@@ -6,12 +6,15 @@ the figures of nodes come down.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 from sqlglot import exp
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.models.classes import judged_classes
+from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.query.expressions import column, double, literal, sql
-from duckanon.search.batch import BatchMeasurer, NodeCounts, NodeMeasurer
+from duckanon.search.batch import SIZES, BatchMeasurer, NodeCounts, NodeMeasurer, Sizes, node_figures
 from duckanon.search.batch.keys import costly_levels
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -35,19 +38,25 @@ class WarehouseMeasurer(NodeMeasurer):
         self._prices: exp.Table | None = None
 
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
-        found: dict[Node, NodeCounts] = {}
-        figures = [sql(figure).as_(name) for name, figure in _figures(self.measurer.unit.size).items()]
+        found = dict(self._asked(nodes, node_figures(self.measurer.unit.size), self._classes, "counts"))
+        return [NodeCounts.of(node, found[node]) for node in nodes]
+
+    def sizes(self, nodes: list[Node]) -> list[Sizes]:
+        found = dict(self._asked(nodes, SIZES, self._sized, "sizes"))
+        return [Sizes.of(found[node]) for node in nodes]
+
+    def _asked(
+        self, nodes: list[Node], figures: dict[str, str], classes: Callable[[Node], exp.Select], what: str
+    ) -> Iterator[tuple[Node, list[Any]]]:
+        """Figures of the classes of each node."""
+        named = [sql(figure).as_(name) for name, figure in figures.items()]
         for group in _groups(nodes):
             parts = [
-                exp.select(literal(position).as_("node"), *figures).from_(self._classes(node).subquery("classes"))
+                exp.select(literal(position).as_("node"), *named).from_(classes(node).subquery("classes"))
                 for position, node in enumerate(group)
             ]
-            for position, classes, smallest, members, failing_classes, failing, squares in self.census.engine.fetch(
-                _united(parts), f"counts of {len(group)} nodes"
-            ):
-                node, sizes = group[position], (int(smallest), int(members))
-                found[node] = NodeCounts(node, classes, *sizes, failing_classes, int(failing), float(squares))
-        return [found[node] for node in nodes]
+            for position, *row in self.census.engine.fetch(_united(parts), f"{what} of {len(group)} nodes"):
+                yield group[position], row
 
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
         costs = {found.node: found.failing_rows * self.at_top(found.node) for found in counts}
@@ -66,9 +75,14 @@ class WarehouseMeasurer(NodeMeasurer):
         return max(_FEWEST, looks // max(1, int(cells)))
 
     def _classes(self, node: Node) -> exp.Select:
-        measurer = self.measurer
-        keys, k = self.census.keys(node), measurer.policy.k
-        return judged_classes(measurer.base, keys, k, measurer.judged, nulls=False, unit=measurer.unit)
+        return self._judged(node, self.measurer.policy.k, self.measurer.judged)
+
+    def _sized(self, node: Node) -> exp.Select:
+        return self._judged(node, self.measurer.least_size, [])
+
+    def _judged(self, node: Node, k: int, judged: list[SensitiveRules]) -> exp.Select:
+        keys, unit = self.census.keys(node), self.measurer.unit
+        return judged_classes(self.measurer.base, keys, k, judged, nulls=False, unit=unit, lasting=True)
 
     # -- costs -----------------------------------------------------------------------------------------
 
@@ -109,18 +123,6 @@ def _prices(hierarchy: Hierarchy, level: int) -> exp.Select:
     where = [literal(hierarchy.index).as_("attribute"), literal(level).as_("level")]
     code = column(f"code_{level}").as_("code")
     return exp.select(*where, code, cost.as_("cost")).distinct().from_(hierarchy.mapping)
-
-
-def _figures(size: str) -> dict[str, str]:
-    """Of the classes of a node, as NodeCounts tells them."""
-    return {
-        "classes": "COUNT(*)",
-        "smallest": f"MIN({size})",
-        "members": f"SUM({size})",
-        "failing_classes": "COUNT(CASE WHEN failing THEN 1 END)",
-        "failing_rows": "COALESCE(SUM(CASE WHEN failing THEN x END), 0)",
-        "squares": "COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)",
-    }
 
 
 def _groups(nodes: list[Node]) -> list[list[Node]]:

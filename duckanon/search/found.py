@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from duckanon.search.batch import NodeCounts
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement
+from duckanon.search.progress import Progress
 
-Seen = Callable[[Node, int], None]  # told of every node on the path: its levels and failing rows
+
+class Seen(Protocol):
+    """Told of every node on the path, its levels and failing rows and, where that can be counted, how far it is."""
+
+    def __call__(self, node: Node, failing_rows: int, progress: Progress | None = None, /) -> None: ...
 
 
 @dataclass(frozen=True)

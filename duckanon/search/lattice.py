@@ -78,16 +78,21 @@ class Lattice:
         return below + [self.raised(node, index) for index in self.raisable(node)]
 
     def ascending(
-        self, bound: Callable[[Node], float], failing: Callable[[Node], Node | None] = lambda _: None
+        self,
+        bound: Callable[[Node], float],
+        failing: Callable[[Node], Node | None] = lambda _: None,
+        too_general: Callable[[Node], bool] = lambda _: False,
     ) -> Iterator[tuple[float, Node]]:
         """All nodes by rising bound, ties in order, without enumerating the lattice first.
 
         `bound` never falls towards more general nodes. `failing` names a more general node that is known to fail, and
-        with it all nodes in between: these are passed over.
+        with it all nodes in between: these are passed over. So is a node that is `too_general`, with all above it.
         """
         heap, reached = [(bound(self.bottom), self.bottom)], {self.bottom}
         while heap:
             value, node = heapq.heappop(heap)
+            if too_general(node):
+                continue
             if failing(node) is None:
                 yield value, node
             # Every node above that is not below the failing one exceeds it in some column.

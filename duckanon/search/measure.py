@@ -13,7 +13,7 @@ from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import class_rules, table_rules
+from duckanon.models.registry import class_rules, least_size, table_rules
 from duckanon.models.rules import ValueMeasure
 from duckanon.models.unit import ROWS
 from duckanon.query.expressions import column, same, sql, table
@@ -76,6 +76,9 @@ class Measurer:
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
         self.constraints = [K_ANONYMITY.constraint(policy.k)]
         self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
+        # What a class has at the least, to hold: people may have several values each.
+        needed = [least_size(values.wanted) for values in census.sensitive] if self.unit is ROWS else []
+        self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 

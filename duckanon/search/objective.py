@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from duckanon.search.batch import NodeCounts, NodeMeasurer
+from duckanon.search.batch import NodeCounts, NodeMeasurer, Sizes
 from duckanon.search.lattice import Node
 
 # A float computed in two ways differs in its last digits; losses this close (relatively) are the same loss.
@@ -15,7 +15,8 @@ TIE = 1e-9
 
 
 class Bound(Protocol):
-    """Never above the loss of a node at which so many rows fail, and never falling towards more general nodes."""
+    """Never above the loss of a node at which so many rows fail or more, and never falling towards more general
+    nodes."""
 
     def __call__(self, node: Node, failing_rows: int = 0) -> float: ...
 
@@ -24,6 +25,9 @@ class Bound(Protocol):
 class Objective:
     bound: Bound
     loss: Callable[[list[NodeCounts]], list[float]]
+    failing_within: Callable[[float], float]  # no node with more failing rows has such a loss or a lower one
+    # By the sizes of a finer node, and how many rows fail at the least: never above the loss. None: they tell nothing.
+    bound_above: Callable[[Sizes, int], float] | None = None
 
 
 def objective(batch: NodeMeasurer, loss: str) -> Objective:
@@ -53,7 +57,7 @@ def _ncp(batch: NodeMeasurer) -> Objective:
         extra = [(node.failing_rows * per_row - cost) / whole for node, cost in zip(found, failing, strict=True)]
         return [bound(node.node) + more for node, more in zip(found, extra, strict=True)]
 
-    return Objective(bound, losses)
+    return Objective(bound, losses, lambda loss: loss * batch.census.rows - batch.census.left_out)
 
 
 def _precision(batch: NodeMeasurer) -> Objective:
@@ -65,7 +69,10 @@ def _precision(batch: NodeMeasurer) -> Objective:
         share = (failing_rows + census.left_out) / census.rows
         return (1 - share) * sum(step[level] for step, level in zip(steps, node, strict=True)) + share
 
-    return Objective(loss, lambda found: [loss(node.node, node.failing_rows) for node in found])
+    def losses(found: list[NodeCounts]) -> list[float]:
+        return [loss(node.node, node.failing_rows) for node in found]
+
+    return Objective(loss, losses, lambda most: most * census.rows - census.left_out)
 
 
 def _discernibility(batch: NodeMeasurer) -> Objective:
@@ -82,4 +89,14 @@ def _discernibility(batch: NodeMeasurer) -> Objective:
     def losses(found: list[NodeCounts]) -> list[float]:
         return [node.squares + float(node.failing_rows + left_out) * census.rows for node in found]
 
-    return Objective(bound, losses)
+    def bound_above(finer: Sizes, failing_rows: int) -> float:
+        """Merging raises Σ x². What fails are whole classes of the finer node, whose rows count N each in place of
+        their size."""
+        return finer.squares + failing_rows * float(census.rows - finer.largest) + float(left_out) * census.rows
+
+    def failing_within(loss: float) -> float:
+        """Every row counts k at the least, and N if it is suppressed."""
+        beyond = loss - float(k) * (census.rows - left_out) - float(left_out) * census.rows
+        return beyond / max(1, census.rows - k)
+
+    return Objective(bound, losses, failing_within, bound_above)

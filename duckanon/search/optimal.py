@@ -1,8 +1,10 @@
 """The node of the whole lattice with the least loss among those that hold.
 
 Nodes are taken by rising bound on their loss, and the search ends when the next bound exceeds the best loss found: all
-others are worse without being measured. Where failing is monotone a failing node proves that every finer node fails
-too, so a chain upwards from a candidate is bisected and its highest failing node prunes all below it.
+others are worse without being measured. Of every measured node is known how many rows fail at all finer ones, too, at
+the least, whatever the budget and the rules: what these cost raises the bounds of the finer nodes, and where they are
+too many, none of these is the answer. So a candidate is looked at from above, on a chain up to the top, and the highest
+node of it with too many prunes all below it. Before values are counted, the sizes of the classes are.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.batch import NodeCounts, NodeMeasurer
 from duckanon.search.effort import Effort, SearchLimits
 from duckanon.search.greedy import least_loss
-from duckanon.search.lattice import Lattice, Node, nowhere_above
-from duckanon.search.monotone import is_monotone, top_is_best
+from duckanon.search.knowledge import Knowledge
+from duckanon.search.lattice import Lattice, Node
+from duckanon.search.monotone import top_is_best
 from duckanon.search.objective import TIE, Objective, objective
+from duckanon.search.probe import Chains, Probe
 from duckanon.search.walk import walk
 
 _BATCH = 24  # nodes per statement
@@ -44,34 +48,6 @@ class _Best:
         return min((node for _, node in self.found), key=lambda node: (node.failing_rows, node.node), default=None)
 
 
-class _Probe:
-    """A chain of nodes upwards from a candidate, bisected: below some node of it all fail, from there on all hold."""
-
-    def __init__(self, chain: list[Node]) -> None:
-        self.chain = chain
-        self._low, self._high = 0, len(chain)  # chain[:low] fails, chain[high:] holds
-
-    @property
-    def node(self) -> Node:
-        return self.chain[0]
-
-    @property
-    def middle(self) -> Node:
-        return self.chain[(self._low + self._high) // 2]
-
-    def learn(self, holds: bool) -> None:
-        """Whether the middle holds."""
-        middle = (self._low + self._high) // 2
-        if holds:
-            self._high = middle
-        else:
-            self._low = middle + 1
-
-    @property
-    def done(self) -> bool:
-        return self._low >= self._high
-
-
 class OptimalSearch:
     """The state of one search."""
 
@@ -84,10 +60,8 @@ class OptimalSearch:
         self.best = _Best()
         self.improvements: list[NodeCounts] = []
         self.measured: dict[Node, NodeCounts] = {}
-        self.k_alone = not batch.measurer.judged
-        self.monotone = is_monotone(batch.measurer)
-        self.failing: list[Node] = []  # where failing is monotone: the highest nodes known to fail
-        self.holding: list[Node] = []  # … and the lowest known to hold
+        self.dropped: set[Node] = set()  # nodes that are no answer by the sizes of their classes alone
+        self.knowledge = Knowledge(lattice, self.budget)
         self.started = time.monotonic()
 
     def run(self, known: list[Node]) -> Node | None:
@@ -95,15 +69,18 @@ class OptimalSearch:
         self._measure(known)
         self._approach()
         self._descend()
-        candidates = self.lattice.ascending(self.objective.bound, self._failing_above)
-        probes: list[_Probe] = []
-        while probes := self._filled(probes, candidates):
+        best, bound = self.best.choice(), self.objective.bound
+        chains = Chains(self.lattice, bound, self.batch.census.hierarchies, best.node if best else None)
+        candidates = self.lattice.ascending(bound, self.knowledge.closed_above, self._too_general)
+        probes: list[Probe] = []
+        while probes := self._filled(probes, candidates, chains):
             if self._out_of_time():
-                self.effort.bound = min(self.objective.bound(probe.node) for probe in probes)
+                self.effort.bound = min(bound(probe.node) for probe in probes)
                 break
-            self._measure([probe.middle for probe in probes])
+            self._measure(self._large_enough([probe.asked for probe in probes]))
             for probe in probes:
                 self._teach(probe)
+                chains.learn(probe)
             probes = [probe for probe in probes if self._goes_on(probe)]
         return self._ended()
 
@@ -122,63 +99,78 @@ class OptimalSearch:
         loss = float("inf")
         while (best := self.best.choice()) and self.best.loss < loss and not self._out_of_time():
             loss = self.best.loss
-            self._measure([self.lattice.lowered(best.node, index) for index in self.lattice.lowerable(best.node)])
+            below = [self.lattice.lowered(best.node, index) for index in self.lattice.lowerable(best.node)]
+            self._measure(self._large_enough(below))
 
-    def _filled(self, probes: list[_Probe], candidates: Iterator[tuple[float, Node]]) -> list[_Probe]:
+    def _filled(self, probes: list[Probe], candidates: Iterator[tuple[float, Node]], chains: Chains) -> list[Probe]:
         """The probes that go on, and new ones for the next candidates, as many as go into one statement."""
         while len(probes) < self._room():
             bound, node = next(candidates, (float("inf"), self.lattice.top))
             if bound > _tied(self.best.loss) or bound == float("inf"):
                 break
-            if node in self.measured or (self._too_costly(node) and not self._out_of_time()):
+            if self._is_known(node) or (self._too_costly(node) and not self._out_of_time()):
                 continue
-            if not self.monotone or self._known_to_hold(node):
-                probes.append(_Probe([node]))
-            else:
-                probes.append(_Probe(self._chain(node)))
-                self._teach(probes[-1])
+            probes.append(Probe([node]) if self.knowledge.is_open(node) else chains.probe(node))
+            self._teach(probes[-1])
         return probes
 
-    def _teach(self, probe: _Probe) -> None:
+    def _teach(self, probe: Probe) -> None:
         """Tell a probe what is known of its chain. A candidate that holds is measured all the same, for its loss."""
         while not probe.done:
-            holds = self._verdict(probe.middle)
-            wanted = holds and probe.middle == probe.node and probe.node not in self.measured
-            if holds is None or wanted:
+            is_open = self._is_open(probe.asked)
+            wanted = is_open and probe.asked == probe.node and not self._is_known(probe.node)
+            if is_open is None or wanted:
                 return
-            probe.learn(holds)
+            probe.learn(is_open)
 
-    def _verdict(self, node: Node) -> bool | None:
-        """Whether a node holds its class rules within the budget, if that is known."""
-        if node in self.measured:
-            return self.measured[node].within(self.budget)
-        return False if self._failing_above(node) else True if self._known_to_hold(node) else None
+    def _is_open(self, node: Node) -> bool | None:
+        """Whether the rows that fail at all finer nodes are within the budget, if that is known."""
+        if self.knowledge.closed_above(node):
+            return False
+        return True if self._is_known(node) or self.knowledge.is_open(node) else None
 
-    def _goes_on(self, probe: _Probe) -> bool:
+    def _is_known(self, node: Node) -> bool:
+        return node in self.measured or node in self.dropped
+
+    def _goes_on(self, probe: Probe) -> bool:
         return not probe.done and not self._too_costly(probe.node)
 
     def _too_costly(self, node: Node) -> bool:
-        """Whether a node is worse than the best, at the least. For k alone, what fails further up fails here too."""
-        failing_rows = 0
-        if self.k_alone:
-            above = (found.failing_rows for known, found in self.measured.items() if nowhere_above(node, known))
-            failing_rows = max(above, default=0)
-        return self.objective.bound(node, failing_rows) > _tied(self.best.loss)
+        """Whether a node is worse than the best, at the least: what lasts from further up fails here, too."""
+        failing, most = self.knowledge.lasting(node), _tied(self.best.loss)
+        return self.objective.bound(node, failing) > most or self._above(node, failing) > most
 
-    def _remember(self, node: Node, holds: bool) -> None:
-        """Where a node fails all finer ones do, and where it holds all more general ones."""
-        if not self.monotone:
-            return
-        if not holds and self._failing_above(node) is None:
-            self.failing = [known for known in self.failing if not nowhere_above(known, node)] + [node]
-        if holds and not self._known_to_hold(node):
-            self.holding = [known for known in self.holding if not nowhere_above(node, known)] + [node]
+    def _too_general(self, node: Node) -> bool:
+        """Whether a node is, and all that are more general with it."""
+        return self._above(node, 0) > _tied(self.best.loss)
+
+    def _above(self, node: Node, failing: int) -> float:
+        """The least loss of a node by what is known of finer ones."""
+        finer = self.knowledge.finer(node) if self.objective.bound_above else None
+        return self.objective.bound_above(finer, failing) if self.objective.bound_above and finer else 0.0
+
+    def _large_enough(self, nodes: list[Node]) -> list[Node]:
+        """Those of some nodes that may still be the answer, by the sizes of their classes alone."""
+        nodes = [node for node in dict.fromkeys(nodes) if not self._is_known(node)]
+        if not self.batch.measurer.judged or not nodes:
+            return nodes
+        left = []
+        for node, sizes in zip(nodes, self.batch.sizes(nodes), strict=True):
+            self.knowledge.learn(node, sizes)
+            if self.knowledge.closed_above(node) or self._too_costly(node):
+                self.knowledge.settle(node)
+                self.dropped.add(node)
+            else:
+                left.append(node)
+        self.effort.measured += len(nodes) - len(left)
+        return left
 
     def _ended(self) -> Node | None:
         choice, effort = self.best.choice(), self.effort
-        fail = self.lattice.count_below(self.failing) if effort.proven else None
+        fail = self.lattice.count_below(self.knowledge.closed) if effort.proven else None
         if fail is not None:
-            effort.pruned_by_failing = fail - sum(1 for node in self.measured if self._failing_above(node))
+            known = (*self.measured, *self.dropped)
+            effort.pruned_by_failing = fail - sum(1 for node in known if self.knowledge.closed_above(node))
             effort.pruned_by_bound = effort.nodes - effort.measured - effort.pruned_by_failing
         return choice.node if choice else None
 
@@ -195,24 +187,6 @@ class OptimalSearch:
             self.effort.proven = False
         return not self.effort.proven
 
-    def _failing_above(self, node: Node) -> Node | None:
-        """A node known to fail that is this one or more general: so this one fails, too."""
-        return next((known for known in self.failing if nowhere_above(node, known)), None)
-
-    def _known_to_hold(self, node: Node) -> bool:
-        """A finer node holds the class rules, so this one does; only its loss is not known."""
-        return any(nowhere_above(known, node) for known in self.holding)
-
-    def _chain(self, node: Node) -> list[Node]:
-        """Upwards from a node by the least rise of the bound, as far as a node may still be the answer."""
-        chain = [node]
-        while True:
-            above = [self.lattice.raised(chain[-1], index) for index in self.lattice.raisable(chain[-1])]
-            above = [n for n in above if self.objective.bound(n) <= _tied(self.best.loss)]
-            if not above:
-                return chain
-            chain.append(min(above, key=lambda n: (self.objective.bound(n), n)))
-
     def _measure(self, nodes: list[Node]) -> None:
         """Measure nodes, and keep the best."""
         unknown = [node for node in dict.fromkeys(nodes) if node not in self.measured]
@@ -220,7 +194,8 @@ class OptimalSearch:
         self.effort.measured += len(counted_nodes)
         self.measured |= {found.node: found for found in counted_nodes}
         for found in counted_nodes:
-            self._remember(found.node, found.within(self.budget))
+            self.knowledge.learn(found.node, found.sizes)
+            self.knowledge.settle(found.node)
         bound, most = self.objective.bound, _tied(self.best.loss)
         good = [found for found in counted_nodes if bound(found.node, found.failing_rows) <= most]
         good = [found for found in good if self.batch.holds(found)]
@@ -228,6 +203,8 @@ class OptimalSearch:
             self.seen(found.node, found.failing_rows)
             if self.best.offer(loss, found):
                 self.improvements.append(found)
+                affordable = int(self.objective.failing_within(_tied(loss)))
+                self.knowledge.budget = max(0, min(self.knowledge.budget, affordable))
 
 
 def find_optimal(lattice: Lattice, batch: NodeMeasurer, seen: Seen) -> FoundNode:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from duckanon.search.afar import node_measurer
-from duckanon.search.batch import NodeCounts, NodeMeasurer
+from duckanon.search.batch import NodeCounts, NodeMeasurer, Sizes
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.problem import Problem
@@ -16,6 +16,7 @@ class SharedNodes:
         self.measurer = Measurer(problem, like)
         self.nodes = node_measurer(self.measurer)
         self.counts: dict[Node, NodeCounts] = {}
+        self.sizes: dict[Node, Sizes] = {}
         self.costs: dict[Node, float] = {}
         self.alone: dict[Node, Measurement] = {}
 
@@ -37,6 +38,12 @@ class KnownNodes(NodeMeasurer):
         known = self.shared.counts
         if unknown := [node for node in dict.fromkeys(nodes) if node not in known]:
             known |= dict(zip(unknown, self.shared.nodes.measure(unknown), strict=True))
+        return [known[node] for node in nodes]
+
+    def sizes(self, nodes: list[Node]) -> list[Sizes]:
+        known = self.shared.sizes
+        if unknown := [node for node in dict.fromkeys(nodes) if node not in known]:
+            known |= dict(zip(unknown, self.shared.nodes.sizes(unknown), strict=True))
         return [known[node] for node in nodes]
 
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:

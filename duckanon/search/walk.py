@@ -8,6 +8,7 @@ from itertools import islice
 from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.batch import NodeCounts, NodeMeasurer
 from duckanon.search.lattice import Lattice, Node
+from duckanon.search.progress import Progress
 
 # Chooses, of the attributes that can still be generalized, the one to generalize by one level.
 Choice = Callable[[Node], int]
@@ -18,9 +19,11 @@ _BATCH = 8  # nodes per statement: the path does not depend on what is measured
 def walk(lattice: Lattice, batch: NodeMeasurer, choose: Choice, seen: Seen) -> FoundNode:
     """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
     path: list[NodeCounts] = []
+    longest = sum(lattice.top) - sum(lattice.bottom) + 1
     for counts in _measured(lattice, batch, choose):
         path.append(counts)
-        seen(counts.node, counts.failing_rows)
+        # Each node is measured from what is left of one before it.
+        seen(counts.node, counts.failing_rows, Progress(len(path), longest, "nodes", at_most=True, even=True))
         holds = batch.holds(counts)
         if holds:
             break

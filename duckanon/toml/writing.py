@@ -27,7 +27,7 @@ def _table(path: Path, entries: Mapping[str, Any]) -> Iterator[str]:
     plain = {name: value for name, value in entries.items() if name not in tables}
     if path and (plain or not tables):
         yield f"\n[{dotted(path)}]"
-    yield from (f"{_key(name)} = {_value(value)}" for name, value in plain.items())
+    yield from (f"{_key(name)} = {written_value(value)}" for name, value in plain.items())
     for name, inner in tables.items():
         yield from _table((*path, name), inner)
 
@@ -36,15 +36,16 @@ def _key(name: str) -> str:
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
 
 
-def _value(value: Any) -> str:
+def written_value(value: Any) -> str:
+    """A value as it stands behind its key."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_key(name)} = {_value(inner)}' for name, inner in value.items())} }}"
+        return f"{{ {', '.join(f'{_key(name)} = {written_value(inner)}' for name, inner in value.items())} }}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(written_value, value))}]"
     if isinstance(value, (date, time)):  # a moment is a date, too
         return value.isoformat()
     return _number(value) if isinstance(value, Decimal) else str(value)

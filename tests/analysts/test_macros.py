@@ -23,6 +23,8 @@ CONTRACT = {
     "k_anonymity": ("tbl", "qi"),
     "class_sizes": ("tbl", "qi"),
     "risk": ("tbl", "qi", "k"),
+    "row_risk": ("tbl", "qi"),
+    "column_risk": ("tbl", "qi"),
     "l_diversity": ("tbl", "qi", "sensitive"),
     "recursive_diversity": ("tbl", "qi", "sensitive", "l"),
     "alpha": ("tbl", "qi", "sensitive"),
@@ -41,7 +43,7 @@ CONTRACT = {
     "k_violations": ("tbl", "qi", "k"),
     "l_violations": ("tbl", "qi", "sensitive", "l"),
     "alpha_violations": ("tbl", "qi", "sensitive", "alpha"),
-    "distinction": ("tbl", "columns"),
+    "distinction": ("tbl", "columns", "most"),
     "utility": ("source", "release", "qi"),
     "roll_up": ("tbl", "col", "hierarchy", "level"),
 }
@@ -50,6 +52,8 @@ OUTPUT = {
     "k_anonymity": ["k", "classes", "row_count", "unique_rows", "average_class_size"],
     "class_sizes": ["class_size", "classes", "row_count"],
     "risk": ["highest_risk", "average_risk", "rows_at_risk", "unique_rows"],
+    "row_risk": ["a", "b", "s", "class_size", "risk"],
+    "column_risk": ["column_name", "unique_rows_without", "unique_rows_added"],
     "l_diversity": ["distinct_l", "entropy_l", "classes"],
     "recursive_diversity": ["c"],
     "alpha": ["value", "row_count", "frequency", "alpha"],
@@ -72,7 +76,7 @@ OUTPUT = {
     "utility": ["measure", "column", "source", "release", "ratio"],
     "roll_up": ["a", "b", "s", "rolled_up"],
 }
-OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "k_violations"]
+OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "row_risk", "column_risk", "k_violations"]
 OF_VALUES = [name for name, parameters in CONTRACT.items() if "sensitive" in parameters]
 OF_PEOPLE = [name for name, parameters in CONTRACT.items() if "entity" in parameters]
 # What some macros need besides.
@@ -301,12 +305,27 @@ def check_violations(rows: Rows) -> None:
     }
 
 
+def check_row_risk(rows: Rows) -> None:
+    found = SHARED.sql("FROM duckanon.row_risk('t', ['a', 'b'])")
+    expected = [(*(row[name] for name in COLUMNS), size, risk) for row, size, risk in reference.row_risk(rows, QI)]
+    assert sorted(found, key=repr) == sorted(expected, key=repr)
+
+
+def check_column_risk(rows: Rows) -> None:
+    for qi in (["a", "b", "s"], ["a"]):
+        found = SHARED.sql(f"FROM duckanon.column_risk('t', {qi})")
+        assert {row[0]: row[1:] for row in found} == reference.column_risk(rows, qi)
+        assert [row[2] for row in found] == sorted((row[2] for row in found), reverse=True)
+
+
 def check_distinction(rows: Rows) -> None:
-    found = SHARED.sql("FROM duckanon.distinction('t', ['a', 'b', 's', 'v'])")
-    expected = reference.distinction(rows, ["a", "b", "s", "v"])
-    assert {tuple(row[0]): row[1:] for row in found} == {
-        names: (*one, close(one.unique_rows / len(rows))) for names, one in expected.items()
-    }
+    for columns, most in ((["s", "a", "b", "v"], 3), (["*"], 4), (["*"], 9), (["*"], 1)):
+        found = SHARED.sql(f"FROM duckanon.distinction('t', {columns}, most := {most})")
+        expected = reference.distinction(rows, list(COLUMNS) if columns == ["*"] else columns, most)
+        assert {tuple(row[0]): row[1:] for row in found} == {
+            names: (*one, close(one.unique_rows / len(rows))) for names, one in expected.items()
+        }
+        assert len(found) == len(expected)
 
 
 def check_utility(rows: Rows) -> None:
@@ -340,6 +359,8 @@ test_random_t_to = property_test(check_t_to)
 test_random_proximity = property_test(check_proximity)
 test_random_value_diversity = property_test(check_value_diversity)
 test_random_violations = property_test(check_violations)
+test_random_row_risk = property_test(check_row_risk)
+test_random_column_risk = property_test(check_column_risk)
 test_random_distinction = property_test(check_distinction)
 test_random_utility = property_test(check_utility)
 
@@ -649,6 +670,7 @@ ONE_ROW = {
     "proximity": (None,),
     "people": (None, 0, 0, 0, 0, None),
     "people_diversity": (None, None, 0, 0, 0),
+    "column_risk": ("a", 0, 0),
 }
 
 
@@ -681,7 +703,7 @@ def test_counts_are_bigint(db: Database) -> None:
         sensitive = ", 's'" if macro in OF_VALUES else ""
         described = db.sql(f"DESCRIBE FROM duckanon.{macro}('t', ['a', 'b']{sensitive}{BEYOND_QI.get(macro, '')})")
         for name, kind, *_ in described:
-            assert kind in ("BIGINT", "DOUBLE") or name in ("a", "b"), (macro, name)
+            assert kind in ("BIGINT", "DOUBLE") or name in ("a", "b", "column_name"), (macro, name)
 
 
 # Rolling up ---------------------------------------------------------------------------------------
@@ -753,10 +775,16 @@ def test_names(db: Database, names: list[str]) -> None:
                 of = {"proximity": ", 'amount_in_euro', 2", "t_closeness_to": f", {literal(spelled[c])}, '{table}'"}
                 sensitive = of.get(macro, f", {literal(spelled[c])}" if macro in OF_VALUES else "")
                 sensitive += f", {literal(spelled[c - 1])}" if macro in OF_PEOPLE else ""
-                answers.append(sorted(db.sql(f"FROM duckanon.{macro}('{table}', [{qi}]{sensitive})"), key=repr))
+                shown = "* EXCLUDE (column_name)" if macro == "column_risk" else "*"
+                query = f"SELECT {shown} FROM duckanon.{macro}('{table}', [{qi}]{sensitive})"
+                answers.append(sorted(db.sql(query), key=repr))
             assert answers[0] == answers[1], (macro, names[c])
     pair = f"[{literal(names[0])}, {literal(names[1])}]"
     assert len(db.sql(f"FROM duckanon.distinction('t', {pair})")) == 3
+    assert [row[0] for row in db.sql("FROM duckanon.distinction('t', ['*'], most := 1) ORDER BY columns")] == [
+        [name] for name in sorted([*names, "amount_in_euro"])
+    ]
+    assert {row[0] for row in db.sql(f"FROM duckanon.column_risk('t', {pair})")} == set(names[:2])
     assert [row[1] for row in db.sql(f"FROM duckanon.utility('t', 't', {pair})")] == [None] * 4 + names[:2]
 
 
@@ -781,13 +809,14 @@ def test_tables_named_like_parts_of_the_macros(db: Database) -> None:
     db.sql("CREATE TABLE t AS SELECT i % 2 AS a, i AS s FROM range(5) AS r (i)")
     for body in MACROS.read_text(encoding="utf-8").split("CREATE OR REPLACE MACRO duckanon.")[1:]:
         macro = body.split("(")[0]
-        if macro not in OF_VALUES:
+        if macro not in (*OF_VALUES, "distinction", "column_risk"):
             continue
+        sensitive = ", 's'" if macro in OF_VALUES else ""
         answers = set()
         for step in ["t", *re.findall(STEP, body)]:
             if step != "t":
                 db.sql(f"CREATE OR REPLACE VIEW {step} AS FROM t")
-            found = db.sql(f"FROM duckanon.{macro}('{step}', ['a'], 's'{BEYOND_QI.get(macro, '')})")
+            found = db.sql(f"FROM duckanon.{macro}('{step}', ['a']{sensitive}{BEYOND_QI.get(macro, '')})")
             answers.add(repr(sorted(found)))
         assert len(answers) == 1, macro
 
@@ -840,6 +869,10 @@ def test_types(db: Database, kind: str) -> None:
         "FROM duckanon.t_closeness_to('t', ['a'], 'b', 't')"
     )
     assert len(db.sql("FROM duckanon.distinction('t', ['a', 'b'])")) == 3
+    [values] = [row[1] for row in db.sql("FROM duckanon.distinction('t', ['*'])") if row[0] == ["b"]]
+    assert values == distinct + 1
+    assert db.one("SELECT sum(risk) FROM duckanon.row_risk('t', ['b'])") == close(distinct + 1)
+    assert len(db.sql("FROM duckanon.column_risk('t', ['a', 'b'])")) == 2
     for macro in OF_VALUES:
         if macro != "proximity":
             beyond = ", 'b'" if macro in OF_PEOPLE else BEYOND_QI.get(macro, "")
@@ -901,6 +934,10 @@ def test_wrong_thresholds_are_errors(db: Database) -> None:
         "t_closeness_to('t', ['a'], 's', 'nope')": "nope",
         "distinction('t', ['a', 'A'])": "named twice",
         "distinction('t', ['t'])": "not found",
+        "distinction('t', ['*', 'a'])": "not found",
+        "distinction('t', ['a'], most := 0)": "most must be a whole number, 1 or more",
+        "distinction('t', ['a'], most := 1.5)": "most must be a whole number, 1 or more",
+        "distinction('t', ['a'], most := NULL)": "most must be a whole number, 1 or more",
         "people('t', [], 's')": "must be a list",
         "people('t', ['a'], 1)": "entity must be one column name",
         "people_diversity('t', ['a'], 's', 'nope')": "not found",
@@ -910,6 +947,19 @@ def test_wrong_thresholds_are_errors(db: Database) -> None:
     }.items():
         with pytest.raises(duckdb.Error, match=message):
             db.sql(f"FROM duckanon.{call}")
+
+
+def test_too_many_sets_are_refused_and_many_are_not(db: Database) -> None:
+    """60 columns: 1830 sets of up to two, more than 10,000 of up to three."""
+    db.sql(f"CREATE TABLE t AS SELECT {', '.join(f'i % {n + 2} AS c{n}' for n in range(60))} FROM range(62) AS r (i)")
+    found = db.sql("FROM duckanon.distinction('t', ['*'], most := 2)")
+    assert (len(found), len({tuple(row[0]) for row in found})) == (1830, 1830)
+    pairs = {tuple(row[0]): row[1:3] for row in found}
+    assert pairs["c59",] == (61, 60)
+    assert pairs["c0", "c1"] == (6, 0)
+    assert pairs["c28", "c59"] == (62, 62)
+    with pytest.raises(duckdb.Error, match="60 columns make 36050 sets of up to 3, and 10000 are the most"):
+        db.sql("FROM duckanon.distinction('t', ['*'])")
 
 
 def test_naming_a_column_twice_changes_nothing(db: Database) -> None:

@@ -11,7 +11,9 @@ import sqlglot
 import duckanon as package
 from tests.support.adult import ADULT
 from tests.support.command import Command
-from tests.support.folder import Folder
+from tests.support.far import FarDatabase
+from tests.support.figures import must_be_alike
+from tests.support.folder import Folder, opened
 from tests.support.needs import duckdb_shell
 from tests.support.paths import ROOT
 from tests.support.people import PEOPLE
@@ -27,6 +29,18 @@ def test_metrics_of_a_table(people: Folder, duckanon: Command) -> None:
     assert (found["rows"], found["classes"], found["privacy"]["k"]) == (200, classes, k)
     assert sum(size["row_count"] for size in found["class_sizes"]) == 200
     assert set(found["privacy"]["sensitive"]["disease"]["values"]["HIV"]) == {"rows", "alpha", "alp", "dif"}
+
+
+def test_metrics_say_what_each_column_adds(folder: Folder, duckanon: Command) -> None:
+    """Of rows, and of people: 3 and 4 have two rows each, and are alone by age and zip together only."""
+    rows = "(1, 20, 'a'), (2, 20, 'a'), (3, 30, 'a'), (3, 30, 'a'), (4, 30, 'b'), (4, 30, 'b'), (5, 20, 'b')"
+    folder.sql(f"CREATE TABLE visits AS FROM (VALUES {rows}) AS v (who, age, zip)")
+    question = ["metrics", "visits", "--db", folder.database, "--qi", "zip", "--qi", "age"]
+    by_rows, by_people = duckanon(*question, "--json"), duckanon(*question, "--entity", "who", "--json")
+    assert [tuple(risk.values()) for risk in by_rows.json["column_risk"]] == [("zip", 0, 1), ("age", 0, 1)]
+    assert [tuple(risk.values()) for risk in by_people.json["column_risk"]] == [("zip", 0, 3), ("age", 0, 3)]
+    told = duckanon(*question, "--entity", "who").out
+    assert "  without zip  0 people would be alone, 3 fewer\n" in told
 
 
 def test_metrics_for_people_to_read(people: Folder, duckanon: Command) -> None:
@@ -153,3 +167,19 @@ def test_adult_against_pycanon(
     assert int(figures["entropy_l"] + 1e-9) == truncated
     assert figures["t"] == pytest.approx(t, abs=1e-9)
     assert frame[frame["metric"] == "alpha"]["measured"].max() == pytest.approx(alpha, abs=1e-9)
+
+
+@pytest.mark.parametrize("server", ["postgres_database", "lake"])
+def test_a_server_is_asked_as_duckdb_is(
+    people: Folder, duckanon: Command, request: pytest.FixtureRequest, server: str
+) -> None:
+    """By rows and by people."""
+    far: FarDatabase = request.getfixturevalue(server)
+    with opened(people.database) as near:
+        near.execute("UPDATE people SET name = 'person ' || age % 7")
+        far.copy(near, "people")
+    asked = ("metrics", "people", "--qi", "age", "--qi", "sex", "--sensitive", "disease", "--json")
+    for more in ((), ("--entity", "name")):
+        found, expected = (duckanon(*asked, *more, "--db", at) for at in (far.address, people.database))
+        assert (found.code, expected.code) == (0, 0), found.err
+        must_be_alike(found.json, expected.json)

@@ -63,6 +63,14 @@ def test_a_node_that_breaks_the_budget_says_by_what(people: Folder, duckanon: Co
     assert people.dump() == before
 
 
+def test_a_node_at_which_every_row_fails(people: Folder, duckanon: Command) -> None:
+    told = duckanon("check", people.policy(PEOPLE.replace("k = 3", "k = 50")), "--levels", "age=0", "--json")
+    assert (told.code, told.json["rows"]["released"], told.json["classes"]) == (1, 0, 0)
+    assert told.json["reasons"] == ["200 rows fail, the budget is 20"]
+    assert told.json["utility"]["ncp"] == 1
+    assert [c["holds"] for c in told.json["constraints"]] == [False, False]
+
+
 def test_a_local_method_is_asked_for_one_node_too(people: Folder, duckanon: Command) -> None:
     one, other = (
         duckanon("check", people.policy(text), "--levels", "age=4,zip=3,sex=1", "--json").json

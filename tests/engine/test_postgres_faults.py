@@ -145,7 +145,7 @@ def test_a_server_that_does_not_know_the_database_or_the_user(server: Place, fol
 def test_without_the_driver_it_says_what_to_install(
     folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql.dbapi", None)
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
     told = duckanon("run", folder.policy(FAR), "--db", "postgresql://127.0.0.1:1/d")
     assert told.code == 2
     assert "pip install 'duckanon[postgres]'" in told.err

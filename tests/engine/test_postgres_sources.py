@@ -7,6 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from duckanon import Policy, connect
+from duckanon.audit.check import check
+from duckanon.engine.duckdb.warehouse import DuckDB
 from tests.support.command import Command
 from tests.support.far import PostgresDatabase
 from tests.support.folder import Folder
@@ -53,6 +56,24 @@ def test_few_rows_and_no_values(postgres_database: PostgresDatabase, tmp_path: P
     with duckdb.connect() as db:
         db.execute(WHOLE.format(**USUAL | FEW[few]))
         released_alike(db, postgres_database, tmp_path, text, ["people"], kind, to)
+
+
+@pytest.mark.parametrize(("levels", "come"), [("", True), (", at_least = 3", False)])
+def test_counts_are_asked_here_unless_more_would_come_than_the_source_has_sent(
+    postgres_database: PostgresDatabase, levels: str, come: bool
+) -> None:
+    """The source as it is has more different rows than were counted, where it is counted coarser."""
+    text = POLICY.replace("KIND", "table").replace("TO", "out").replace("UNMAPPED", "error")
+    policy = Policy.parse(text.replace('"year"] }', f'"year"] }}{levels}'))
+    with duckdb.connect() as near:
+        near.execute(WHOLE.format(**USUAL | {"n": "400"}))
+        postgres_database.copy(near, "people")
+        with connect(postgres_database.address) as far:
+            found, expected = check(policy, far), check(policy, DuckDB.wrap(near))
+            with far.workbench.traced() as executed:
+                check(policy, far)
+    assert (found.privacy, found.constraints) == (expected.privacy, expected.constraints)
+    assert ("verify: the counts of the release" in [part.note for part in executed]) is come
 
 
 PLACES = """

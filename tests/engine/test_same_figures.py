@@ -90,6 +90,24 @@ def test_a_release_of_nothing_but_stars(far: FarDatabase, where: str) -> None:
     assert counted(far.sql("SELECT age FROM shown")) == {("*",): 9}
 
 
+@on("postgres", "sail_server")
+def test_the_metrics_of_a_table(far: FarDatabase) -> None:
+    """Of rows and of people, each column's part in the risk included; NULL is a value."""
+    far.empty()
+    rows = "i % 7 AS who, CASE WHEN i % 3 > 0 THEN i % 4 END AS age, 'z' || (i % 5) AS zip, 's' || (i % 2) AS ill"
+    with duckdb.connect() as db:
+        db.execute(f"CREATE TABLE people AS SELECT {rows} FROM range(23) r(i)")
+        far.copy(db, "people")
+        with duckanon.connect(far.address) as connected:
+            for entity in (None, "who"):
+                found, expected = (
+                    duckanon.metrics(at, "people", qi=["age", "zip"], sensitive="ill", entity=entity)
+                    for at in (connected, db)
+                )
+                assert (expected[expected.metric == "unique_rows_added"].measured > 0).all()
+                assert found.round(9).to_csv() == expected.round(9).to_csv()
+
+
 # -- the papers -----------------------------------------------------------------------------------
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,71 +16,13 @@ from duckanon.engine.spark.warehouse import Spark
 from duckanon.engine.types import Family
 from tests.support.command import Command, Told
 from tests.support.folder import Folder
-from tests.support.spark import Lake, SparkServer
+from tests.support.spark import Lake
+from tests.support.spark_people import CITIES, PEOPLE, policy
+from tests.support.spark_types import are_released
 
-# Types that are written alike, NULLs, a NaN, a -0.0 and an empty text; a table of labels, and a file.
-PEOPLE = """
-    SELECT 'n' || i AS name, CAST(20 + i % 40 AS INTEGER) AS age,
-        DATE '1980-01-01' + CAST(i * 7 % 400 AS INTEGER) AS born,
-        CASE WHEN i % 17 > 0 THEN ['ulm', 'ys', '', 'rom'][1 + i % 4] END AS city,
-        ['a', 'b''c', 'c"\\'][1 + i % 3] AS job,
-        ['flu', 'cold', 'HIV', NULL, 'it''s'][1 + i // 3 % 5] AS ill,
-        CAST(['0.0', '-0.0', '1.5', 'nan', NULL][1 + i % 5] AS DOUBLE) AS dose,
-        CAST(i % 9 * 1.25 AS DECIMAL(8, 2)) AS pay
-    FROM range(600) AS r (i)
-"""
-CITIES = "SELECT * FROM (VALUES ('ulm', 'n'), ('ys', 'n'), ('rom', 's'), ('', 's')) AS t (city, region)"
-POLICY = """
-name = "far"
-[source]
-{source}
-[privacy]
-k = 4
-suppression = 0.1
-{entity}
-[quasi_identifiers.age]
-hierarchy = {{ intervals = [5, 10, 20] }}
-[quasi_identifiers.born]
-hierarchy = {{ dates = ["month", "year"] }}
-[quasi_identifiers.city]
-hierarchy = {{ table = "cities", columns = ["city", "region"] }}
-[quasi_identifiers.job]
-hierarchy = "job.csv"
-[sensitive.ill]
-l = 2
-t = 0.6
-alpha = 0.9
-levels = {{ 1 = ["HIV", "it's"], 2 = ["flu", "cold"] }}
-level_alpha = {{ 1 = 0.9 }}
-[sensitive.pay]
-t = 0.8
-[columns]
-{others}
-keep = ["dose"]
-[search]
-method = "{method}"
-[release]
-kind = "{kind}"
-to = "{to}"
-difference = "ignore"
-"""
-JOBS = """level_0,level_1,level_2
-a,x,*
-b'c,x,*
-"c""\\",y,*
-"""
-OTHERS = 'identifiers = ["name"]'
 METHODS = (
     "greedy", "optimal", "datafly", "climb", "alpha_k_clustering", "l_c_clustering", "alpha_l_diversification",
 )  # fmt: skip
-
-
-def policy(
-    folder: Folder, method: str = "greedy", source: str = 'table = "people"', to: str = "shown", **more: str
-) -> Path:
-    (folder.path / "job.csv").write_text(JOBS, encoding="utf-8")
-    given = {"entity": "", "others": OTHERS, "kind": "table"} | more
-    return folder.policy(POLICY.format(method=method, source=source, to=to, **given))
 
 
 @pytest.fixture
@@ -300,22 +241,7 @@ def test_types_are_ours_or_refused() -> None:
 
 def test_types_that_are_released(duckanon: Command, lake: Lake, folder: Folder) -> None:
     """Each as it is or as the text it is written as; what cannot be compared is refused by name."""
-    lake.sql(
-        "CREATE TABLE people AS SELECT CAST(id % 3 AS TINYINT) AS a, CAST(id % 2 AS DECIMAL(8, 2)) AS b, "
-        "TIMESTAMP_NTZ'2020-01-01 10:00:00' AS c, TIMESTAMP'2020-01-01 10:00:00' AS d, id % 2 = 0 AS e, "
-        "ARRAY(id % 2) AS f, NAMED_STRUCT('x', id % 2) AS g, INTERVAL '1' DAY AS h, "
-        "CAST('x' AS BINARY) AS i FROM RANGE(40)"
-    )
-    text = (
-        'name = "t"\nsource.table = "people"\nprivacy.k = 2\nquasi_identifiers = { a = {}, b = {}, d = {}, e = {} }\n'
-        'columns = { keep = ["c", "f", "g", "h"], drop = ["i"] }\nrelease = { kind = "table", to = "shown" }\n'
-    )
-    told = duckanon("run", folder.policy(text), "--db", lake.address)
-    assert told.code == 0, told.err
-    ((shown,),) = lake.sql("SELECT COUNT(DISTINCT STRUCT(a, b, c, d, e, f, g, h)) FROM shown")
-    assert shown == 6
-    told = duckanon("run", folder.policy(text.replace('"h"], drop = ["i"]', '"h", "i"]')), "--db", lake.address)
-    assert (told.code, "i: is of type binary, which cannot be released" in told.err) == (2, True), told.err
+    are_released(duckanon, lake, folder)
 
 
 @pytest.mark.unit
@@ -331,36 +257,6 @@ def test_types_that_are_released(duckanon: Command, lake: Lake, folder: Folder) 
 )
 def test_names_as_sql_spells_them(spelled: str, parts: tuple[str, ...] | None) -> None:
     assert spelled_parts(spelled) == parts
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("method", ["greedy", "climb"])
-def test_spark_itself_releases_what_duckdb_does(
-    duckanon: Command, spark_server: SparkServer, folder: Folder, method: str
-) -> None:
-    asked = policy(folder, method)
-    with spark_server.lake() as lake:
-        lake.sql("DROP VIEW IF EXISTS shown")
-        for name, query in {"people": PEOPLE, "cities": CITIES}.items():
-            folder.sql(f"CREATE TABLE {name} AS {query}")
-            lake.load(name, query)
-        near = duckanon("run", asked, "--db", folder.database, "--json")
-        far = duckanon("run", asked, "--db", lake.address, "--json")
-        assert near.code == far.code == 0, far.err
-        assert same(figures(near), figures(far)), (figures(near), figures(far))
-        assert rows(lake.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
-        shown = [row[0] for row in lake.sql("SELECT CONCAT_WS(',', age, born, COALESCE(city, '')) FROM shown")]
-        assert method != "greedy" or shown == sorted(shown)
-
-
-@pytest.mark.parametrize("method", ["greedy", "climb"])
-def test_the_printed_script_gives_the_released_rows(duckanon: Command, both: Lake, folder: Folder, method: str) -> None:
-    asked = policy(folder, method)
-    told = duckanon("sql", asked, "--db", both.address, "--dialect", "spark")
-    assert told.code == 0, told.err
-    printed = both.sql(*(statement for statement in told.out.split(";\n") if statement.strip()))
-    assert duckanon("run", asked, "--db", both.address).code == 0
-    assert rows(both.sql("SELECT * FROM shown")) == rows(printed)
 
 
 def test_a_program_that_is_no_file_connects(lake: Lake) -> None:

@@ -13,7 +13,7 @@ from duckanon.engine.spark.folders import SparkFolders
 from duckanon.errors import EngineError
 from tests.support.command import Command
 from tests.support.folder import Folder
-from tests.support.spark import Lake, SparkServer
+from tests.support.spark import Lake
 
 PEOPLE = """
     SELECT 'n' || i AS name, CAST(20 + i % 40 AS INTEGER) AS age, ['ulm', 'ys', ' r"o;m '][1 + i % 3] AS city,
@@ -282,18 +282,3 @@ def test_only_a_cluster_writes_to_an_address(duckanon: Command, folder: Folder, 
         told = duckanon(command[0], policy(folder, to=to), *command[1:], "--db", folder.database)
         assert told.code == 2
         assert "release.to: is an address, and files are written where duckanon runs" in told.err
-
-
-@pytest.mark.spark
-def test_spark_itself_writes_folders(duckanon: Command, spark_server: SparkServer, folder: Folder) -> None:
-    with spark_server.lake() as lake:
-        lake.sql("DROP VIEW IF EXISTS shown")
-        lake.load("people", PEOPLE)
-        before = lake.tables()
-        for _ in range(2):  # nothing is there, and then our own
-            told = duckanon("run", policy(folder), "--db", lake.address)
-            assert told.code == 0, told.err
-            assert lake.tables() == before
-        assert (folder.path / "out" / "_SUCCESS").exists()
-        assert released(folder.path / "out") == as_a_table(duckanon, lake, folder)
-        assert duckanon("run", policy(folder, name="other"), "--db", lake.address).code == 2

@@ -110,11 +110,13 @@ difference = "ignore"
 """
 
 
-def shown(values: str, hierarchy: str, level: int, k: int = 1, kind: str = "table", folder: Path = Path()) -> list[str]:
+def shown(
+    values: str, hierarchy: str, level: int, k: int = 1, kind: str = "table", folder: Path = Path(), fate: str = "error"
+) -> list[str]:
     """What a release shows of a column at one level."""
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t AS SELECT unnest({values}) AS a, 1 AS s")
-        text = POLICY.format(hierarchy=hierarchy, level=level, k=k, kind=kind, unmapped="error", suppression=0)
+        text = POLICY.format(hierarchy=hierarchy, level=level, k=k, kind=kind, unmapped=fate, suppression=0)
         result = api.run(Policy.parse(text, folder), connection)
         assert result.status == "released"
         return [row[0] for row in connection.execute("SELECT a FROM o ORDER BY 1").fetchall()]
@@ -186,6 +188,7 @@ def test_a_file_with_empty_cells_is_left_to_fill_in(tmp_path: Path) -> None:
     file.write_text("level_0,level_1,level_2\na,x,*\nb,,*\nc,,\n", encoding="utf-8")
     with pytest.raises(HierarchyError, match=rf"{re.escape(str(file))}: 2 values are left to fill in"):
         shown("['a', 'a']", '"h.csv"', 1, folder=tmp_path)
+    assert shown("['a', 'b', 'd']", '"h.csv"', 1, fate="top", folder=tmp_path) == ["*", "*", "x"]
     file.write_text("level_0,level_1,level_2\na,x,*\n,y,*\n", encoding="utf-8")
     assert shown("['a', '']", '"h.csv"', 1, folder=tmp_path) == ["x", "y"], "the empty text is a value"
 

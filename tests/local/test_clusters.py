@@ -111,7 +111,7 @@ def try_to_place(method: Method, wanted: Policy, rows: list[Row], threads: int =
         connection.executemany("INSERT INTO dim VALUES (?, ?, ?)", LISTED)
         scratch = Scratch(engine := DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
-        placement = method(Measurer(Problem.of(wanted, census)), lambda node, failing: None)
+        placement = method(Measurer(Problem.of(wanted, census)), lambda *_: None)
         if placement is None:
             return None
         name = placement.table.sql("duckdb")
@@ -388,7 +388,7 @@ def test_adult_loses_no_more_than_the_literal_algorithm() -> None:
         rows = connection.execute(f"SELECT {texts}, occupation FROM sample").fetchall()
         scratch = Scratch(engine := DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
-        placement = alpha_k_clustering(Measurer(Problem.of(wanted, census)), lambda node, failing: None)
+        placement = alpha_k_clustering(Measurer(Problem.of(wanted, census)), lambda *_: None)
         assert placement is not None
         lost = distortion(census, placement, wanted.search.beta)
     hierarchies = []

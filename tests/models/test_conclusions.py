@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import NamedTuple
 
 import duckdb
 import pytest
@@ -33,11 +34,19 @@ WANTED = {
 }
 
 
-def verdicts(wanted: Sensitive) -> list[tuple[bool, bool, bool]]:
-    """Of random classes, two and two: whether each holds, and whether the two as one do."""
+class Judged(NamedTuple):
+    """A class: its rows, whether it fails, and how many rows of it do however it is parted, at the least."""
+
+    rows: int
+    failing: bool
+    lasting: int
+
+
+def pairs(wanted: Sensitive, numeric: bool = True) -> list[tuple[Judged, Judged, Judged]]:
+    """Random classes, two and two, and the two as one."""
     chance, connection = random.Random(7), duckdb.connect()
     connection.execute("CREATE TABLE counts AS SELECT i AS value, i AS rows FROM range(1, 7) r (i)")
-    values = describe_values(wanted, exp.select("*").from_("counts"), numeric=True)
+    values = describe_values(wanted, exp.select("*").from_("counts"), numeric)
     connection.execute(f"CREATE TABLE described AS {values.sql('duckdb', identify=True)}")
     cells = []
     for pair in range(PAIRS):
@@ -48,11 +57,11 @@ def verdicts(wanted: Sensitive) -> list[tuple[bool, bool, bool]]:
                 cells += [(3 * pair + which, code, rows), (3 * pair + 2, code, rows)]
     columns = [list(column) for column in zip(*cells, strict=True)]
     connection.execute("CREATE TABLE cells AS SELECT UNNEST(?) AS g, UNNEST(?::INT[]) AS s0, UNNEST(?) AS n", columns)
-    rules = SensitiveRules(0, exp.to_table("described"), "code", class_rules(wanted, numeric=True))
-    classes = judged_classes(exp.to_table("cells"), ["g"], 1, [rules], nulls=False)
-    query = f"SELECT NOT failing FROM ({classes.sql('duckdb', identify=True)}) ORDER BY g"
-    holds = [bool(found) for (found,) in connection.execute(query).fetchall()]
-    return list(zip(holds[0::3], holds[1::3], holds[2::3], strict=True))
+    rules = SensitiveRules(0, exp.to_table("described"), "code", class_rules(wanted, numeric))
+    classes = judged_classes(exp.to_table("cells"), ["g"], 1, [rules], nulls=False, lasting=True)
+    query = f"SELECT x, failing, lasting FROM ({classes.sql('duckdb', identify=True)}) ORDER BY g"
+    found = [Judged(*row) for row in connection.execute(query).fetchall()]
+    return list(zip(found[0::3], found[1::3], found[2::3], strict=True))
 
 
 def test_every_model_of_classes_is_asked() -> None:
@@ -63,8 +72,23 @@ def test_every_model_of_classes_is_asked() -> None:
 def test_what_is_said_of_merging_is_so(name: str) -> None:
     ((model, _), *_) = asked(WANTED[name])
     assert isinstance(model, ClassModel)
-    found = verdicts(WANTED[name])
+    found = [tuple(not judged.failing for judged in classes) for classes in pairs(WANTED[name])]
     assert 100 < sum(one for one, _, _ in found) < PAIRS - 100, "some hold, some do not"
     kept = all(both for one, other, both in found if one and other)
     kept_by_any = all(both for one, other, both in found if one or other)
     assert (kept, kept_by_any) == (model.monotone, model.closed_under_growing)
+
+
+@pytest.mark.parametrize(("name", "numeric"), [*((name, True) for name in WANTED), ("t", False)])
+def test_what_lasts_fails_in_the_parts(name: str, numeric: bool) -> None:
+    """Rows that are said to fail at every finer node do: no two parts of a class have fewer. One fails at the least
+    where merging is safe; nobody says it of a class that holds."""
+    ((model, _), *_) = asked(WANTED[name])
+    assert isinstance(model, ClassModel)
+    lasting = []
+    for one, other, both in pairs(WANTED[name], numeric):
+        failing = sum(part.rows for part in (one, other) if part.failing)
+        assert both.lasting <= failing
+        assert (both.lasting > 0) == (both.failing and model.monotone)
+        lasting.append(both.lasting)
+    assert (max(lasting) > 1) == model.monotone, "some say more than that"

@@ -23,6 +23,13 @@ WRONG: dict[str, tuple[str, str, list[str]]] = {
     "unknown section": ("[columns]", "[privcy]\nk = 2\n[columns]", ["privcy", "did you mean 'privacy'"]),
     "wrong type": ("k = 3", 'k = "3"', ["privacy.k", "whole number"]),
     "a yes for a number": ("k = 3", "k = true", ["privacy.k", "whole number", "true"]),
+    "a threshold to decide": ("l = 2", 'l = "TODO: 2 or 3?"', ["sensitive.disease.l: is not decided yet", "— 2 or 3?"]),
+    "a key to decide": ("k = 3", 'k = "TODO"', ["privacy.k: is not decided yet (TODO)", "in the place of TODO"]),
+    "a question": (
+        "[columns]",
+        '[sensitive]\ndecide = "TODO: which?"\n[columns]',
+        ["sensitive.decide: is not decided yet (TODO) — which?"],
+    ),
     "k of zero": ("k = 3", "k = 0", ["privacy.k", "at least 1"]),
     "no k": ("k = 3", "", ["privacy.k", "missing"]),
     "a budget of all rows": ("suppression = 0.1", "suppression = 1.0", ["privacy.suppression", "below 1"]),

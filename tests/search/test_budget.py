@@ -59,6 +59,6 @@ def test_so_it_is_where_every_class_has_its_own_levels(method: str) -> None:
 
 
 def test_where_a_climb_loses_its_way_the_walk_has_the_same_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(climbing, "_repaired", lambda repair: False)
+    monkeypatch.setattr(climbing, "_refined", lambda refinement: False)
     assert released("climb", 5) == [("a", 4), ("b", 4)]
     assert released("climb", 4) == [("*", 10)]

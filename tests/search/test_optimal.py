@@ -55,18 +55,21 @@ def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tup
 @examples(1)
 @given(rows=ROWS.filter(is_usable))
 def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list[tuple[Any, ...]]) -> None:
-    """Also from aggregates: with nothing light enough to be read as it is, every group of nodes is rolled up."""
+    """Also from aggregates: where a statement costs nothing and to make one less than that, every group is rolled up.
+    What the sizes of classes tell is the same without their values."""
     wanted = policy(model, 2, "0.3", "ncp")
     with loaded(rows) as connection, pytest.MonkeyPatch.context() as patch:
         scratch = Scratch(engine := DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
         measurer = Measurer(Problem.of(wanted, census))
         nodes = list(itertools.product(*(range(h.height + 1) for h in census.hierarchies)))
-        for light in (0, 10**9):
-            patch.setattr(aggregates, "_LIGHT", light)
-            patch.setattr(aggregates, "_SHRINKS", 1)
+        for statement, making in ((0, -1), (10**9, 3)):
+            patch.setattr(aggregates, "_STATEMENT", statement)
+            patch.setattr(aggregates, "_MAKING", making)
             survey = BatchMeasurer(measurer)
-            for surveyed, node in zip(survey.measure(nodes), nodes, strict=True):
+            for surveyed, sizes, node in zip(survey.measure(nodes), survey.sizes(nodes), nodes, strict=True):
+                assert (sizes.squares, sizes.largest) == (surveyed.sizes.squares, surveyed.sizes.largest)
+                assert sizes.lasting <= surveyed.sizes.lasting <= surveyed.failing_rows
                 alone = measurer.measure(node)
                 assert surveyed.classes == alone.classes
                 assert (surveyed.failing_classes, surveyed.failing_rows) == (alone.failing_classes, alone.failing_rows)

@@ -223,11 +223,27 @@ def value_diversity(rows: Sequence[Row], qi: Sequence[str], sensitive: str) -> d
     return found
 
 
-def distinction(rows: Sequence[Row], columns: Sequence[str]) -> dict[Key, Distinction]:
-    """How far every set of one, two or three columns tells rows apart."""
+def row_risk(rows: Sequence[Row], qi: Sequence[str]) -> list[tuple[Row, int, float]]:
+    """Every row with the size of its class, and 1/size."""
+    return [(row, len(members), 1 / len(members)) for members in classes(rows, qi).values() for row in members]
+
+
+def unique_rows(rows: Sequence[Row], qi: Sequence[str]) -> int:
+    """How many rows are alone in their class; without quasi-identifiers all are in one."""
+    return class_sizes(rows, qi)[1]
+
+
+def column_risk(rows: Sequence[Row], qi: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Per quasi-identifier: rows that are unique without it, and how many more are with it."""
+    without = {name: unique_rows(rows, [other for other in qi if other != name]) for name in qi}
+    return {name: (alone, unique_rows(rows, qi) - alone) for name, alone in without.items()}
+
+
+def distinction(rows: Sequence[Row], columns: Sequence[str], most: int = 3) -> dict[Key, Distinction]:
+    """How far every set of up to so many columns tells rows apart."""
     return {
         names: Distinction(len(found), sum(len(members) == 1 for members in found.values()))
-        for size in (1, 2, 3)
+        for size in range(1, most + 1)
         for names in combinations(columns, size)
         if (found := classes(rows, names))
     }

@@ -29,6 +29,7 @@ ROOMS = (
         "run",
         "comparison",
         "analysts",
+        "proposal",
         "pages",
         "cli",
         "__main__",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
@@ -32,6 +33,9 @@ def told(ask: Callable[[], Result]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
+    """Numbers of whatever kind; NaN, which equals nothing, as a text."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
     return float(value) if isinstance(value, (Decimal, int)) and not isinstance(value, bool) else value
 
 

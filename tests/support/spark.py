@@ -107,7 +107,7 @@ def sail() -> Iterator[SparkServer]:
 
 
 @contextmanager
-def spark() -> Iterator[SparkServer]:
+def spark(master: str = "local[2]") -> Iterator[SparkServer]:
     """Spark itself, which is installed where it is missing; nothing of it outlives the tests."""
     home = _installed()
     options = {
@@ -116,9 +116,13 @@ def spark() -> Iterator[SparkServer]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": "warehouse",
+        # Nothing here is worth compiling.
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     started = "org.apache.spark.sql.connect.service.SparkConnectServer"
-    command = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--class", started]
+    command = [str(home / "bin" / "spark-submit"), "--master", master, "--class", started]
     command += [part for key, value in options.items() for part in ("--conf", f"{key}={value}")]
     with _running([*command, "spark-internal"], SPARK_HOME=str(home)) as server:
         yield server

@@ -36,10 +36,13 @@ _SAID = {
 
 
 class Connection:
-    """One session of the server, in which every statement is a transaction of its own until one is begun."""
+    """One session of the server, in which every statement is a transaction of its own until one is begun.
 
-    def __init__(self, client: Any) -> None:
-        self.client = client
+    By the driver itself, without the standard interface around it: that would load pandas, and what else it finds.
+    """
+
+    def __init__(self, database: Any, session: Any) -> None:
+        self._database, self._session = database, session
         self._given_up = False  # the server did not even answer that it has called a statement off
 
     def awaited(self, work: Callable[[], T]) -> T:
@@ -65,50 +68,65 @@ class Connection:
         from adbc_driver_manager import Error
 
         with suppress(Error):
-            self.client.adbc_cancel()
+            self._session.cancel()
 
     def run(self, text: str) -> None:
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.client.cursor() as cursor:
-            cursor.execute(text)
+        with self._statement(text) as statement:
+            statement.set_sql_query(text)
+            statement.execute_update()
 
     @contextmanager
     def stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
         """The rows of a query. What goes wrong on the way is told when the stream ends, and to nobody who reads it:
         these would quote it."""
-        from duckanon.engine.postgres.client_errors import translated
-
-        with translated(text), self.client.cursor() as cursor:
-            cursor.execute(text)
-            arriving = Arriving(cursor)
+        with self._statement(text) as statement:
+            statement.set_sql_query(text)
+            handle, _ = statement.execute_query()
+            arriving = Arriving(handle)
             try:
                 yield arriving.rows
             finally:
                 arriving.must_be_whole()
 
-    def ingest(self, name: str, rows: pyarrow.RecordBatchReader, **place: Any) -> None:
+    def ingest(self, name: str, rows: pyarrow.RecordBatchReader, schema: str | None) -> None:
+        """Make a table of rows: a temporary one, where no schema is named."""
+        from adbc_driver_manager import INGEST_OPTION_MODE_CREATE, StatementOptions
+
+        place = {StatementOptions.INGEST_TEMPORARY: "true"}
+        if schema is not None:
+            place = {StatementOptions.INGEST_TARGET_DB_SCHEMA: schema}
+        place |= {StatementOptions.INGEST_TARGET_TABLE: name, StatementOptions.INGEST_MODE: INGEST_OPTION_MODE_CREATE}
+        with self._statement(name) as statement:
+            statement.set_options(**{option.value: chosen for option, chosen in place.items()})
+            statement.bind_stream(rows)
+            statement.execute_update()
+
+    @contextmanager
+    def _statement(self, text: str) -> Iterator[Any]:
+        """One of the driver's, whose errors are told as ours."""
+        from adbc_driver_manager import AdbcStatement
+
         from duckanon.engine.postgres.client_errors import translated
 
-        with translated(name), self.client.cursor() as cursor:
-            cursor.adbc_ingest(name, rows, mode="create", **place)
+        with translated(text), AdbcStatement(self._session) as statement:
+            yield statement
 
     def close(self) -> None:
         from adbc_driver_manager import Error
 
         if not self._given_up:  # else somebody still waits for it
             with suppress(Error):  # of a server that has gone
-                self.client.close()
+                self._session.close()
+                self._database.close()
 
 
 class Arriving:
     """Rows on their way, by the driver's own reader: only that one knows the SQLSTATE of what goes wrong."""
 
-    def __init__(self, cursor: Any) -> None:
+    def __init__(self, handle: Any) -> None:
         import pyarrow
         from adbc_driver_manager._reader import AdbcRecordBatchReader
 
-        handle = cursor.fetch_arrow()  # which would let go of the rows
         self._reader = AdbcRecordBatchReader._import_from_c(handle.address)
         self._fault: Exception | None = None
         self.rows = pyarrow.RecordBatchReader.from_batches(self._reader.schema, self._batches())
@@ -170,17 +188,26 @@ def somebody_waits() -> bool:
 
 def connect(address: ServerAddress, wait: float | None) -> Connection:
     """A server that is not there (yet) is waited for, so many seconds."""
-    adbc, postgresql = needed("postgres", "adbc_driver_manager", "adbc_driver_postgresql.dbapi")
+    adbc, postgresql = needed("postgres", "adbc_driver_manager", "adbc_driver_postgresql")
     from duckanon.engine.postgres.client_errors import must_be_said, opening_fault
 
     end = time.monotonic() + (wait or 0)
     while True:
         try:
-            return Connection(_Waiting(lambda: postgresql.connect(_url(address), autocommit=True)).result())
+            return _Waiting(lambda: _opened(_url(address), adbc, postgresql)).result()
         except adbc.Error as error:
             if time.monotonic() >= end or must_be_said(error):
                 raise EngineError(f"{address.shown}: cannot be opened: {opening_fault(error, address.shown)}") from None
             time.sleep(_BETWEEN_TRIES)
+
+
+def _opened(url: str, adbc: Any, postgresql: Any) -> Connection:
+    database = postgresql.connect(url)
+    try:
+        return Connection(database, adbc.AdbcConnection(database))
+    except adbc.Error:
+        database.close()
+        raise
 
 
 def must_be_new_enough(version: int, address: ServerAddress) -> None:

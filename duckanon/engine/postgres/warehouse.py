@@ -127,8 +127,7 @@ class Postgres(FarWarehouse):
         return self.connection.stream(text)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
-        place = {"temporary": True} if temporary else {"db_schema_name": name.db}
-        self.connection.ingest(name.name, rows, **place)
+        self.connection.ingest(name.name, rows, None if temporary else name.db)
         # Nobody else does it for a temporary table: a join with ten rows would be planned for 1,270.
         self.connection.run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
 
@@ -251,8 +250,10 @@ class Postgres(FarWarehouse):
             self._must_take_temporary_views()
         view = name.sql(self.dialect, identify=True)
         inner = query.rstrip().rstrip(";")
+        made = f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source"
+        self.workbench.note("the source", made, self)
         with explained("source.query"), self._users_path():
-            self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+            self._run(made)
         if not temporary:
             self._close(name)
 

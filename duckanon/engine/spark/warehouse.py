@@ -183,8 +183,10 @@ class Spark(FarWarehouse):
         from duckanon.engine.duckdb.client_errors import explained
 
         view, inner = name.sql(self.dialect, identify=True), query.rstrip().rstrip(";")
+        made = f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source"
+        self.workbench.note("the source", made, self)
         with explained("source.query"):
-            self._run(f"CREATE {'TEMP ' if temporary else ''}VIEW {view} AS SELECT * FROM (\n{inner}\n) AS source")
+            self._run(made)
 
     # -- the release ------------------------------------------------------------------------------
 

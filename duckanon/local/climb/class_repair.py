@@ -6,7 +6,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.local.climb.tuples import TupleTable
 from duckanon.search.lattice import Node
 
-PAIRS = 2_000_000  # movers times classes that one statement may compare
+_PAIRS = 2_000_000  # movers times classes that one statement may compare
 _FEWEST = 64  # movers that are compared at a time however many classes there are
 _CHOICES = 8  # classes that a failing one may try to join at a time
 
@@ -37,10 +37,28 @@ class ClassRepair:
         classes, failing = self.refresh()
         return classes > 0 and failing == 0 and self.budget >= 0
 
+    def restore(self, thing: str) -> None:
+        """What was placed is so again."""
+        self.tuples.make("placed", f"FROM {self.tuples.name(thing)}")
+        self.recount_budget()
+
+    def recount_budget(self) -> None:
+        """Who was suppressed may have been taken in again."""
+        self.budget = self.tuples.measurer.problem.budget - self._suppressed()
+
+    def _suppressed(self) -> int:
+        """Rows that are not placed."""
+        placed = f"id NOT IN (SELECT id FROM {self.tuples.name('placed')})"
+        return self.tuples.count("tuples", f"SUM(n) FILTER ({placed})")
+
+    def loss(self) -> int:
+        """What is lost by the classes as they were counted last, and by who is suppressed."""
+        return self.tuples.count("classes", "SUM(loss)") + self._suppressed() * self.tuples.whole_cost
+
     def refresh(self) -> tuple[int, int]:
         """Count the classes anew; says how many there are and how many fail."""
         tuples = self.tuples
-        self.make_members("placed", "members")
+        self._count_members()
         keys = ", ".join(self.keys)
         highest = ", ".join(f"MAX({level}) AS {level}" for level in self.levels)
         counted = (
@@ -62,12 +80,12 @@ class ClassRepair:
         )
         return int(count), int(failing)
 
-    def make_members(self, placed: str, members: str) -> None:
+    def _count_members(self) -> None:
         tuples = self.tuples
         tuples.make(
-            members,
+            "members",
             f"SELECT p.*, t.n, {tuples.key_at('p', 't')}, {tuples.cost_at('p', 't')} AS cost "
-            f"FROM {tuples.name(placed)} p JOIN {tuples.name('tuples')} t ON t.id = p.id",
+            f"FROM {tuples.name('placed')} p JOIN {tuples.name('tuples')} t ON t.id = p.id",
         )
 
     # -- what fails ------------------------------------------------------------------------------------
@@ -83,7 +101,7 @@ class ClassRepair:
                 return classes > 0
             if classes == 1:
                 return False
-            self.find_homes(self._movers("failing"), "TRUE", classes, _CHOICES)
+            self._find_homes(self._movers("failing"), "TRUE", classes, _CHOICES)
             self._choose_homes()
             homeless = self._suppress_homeless()
             if self.budget < 0:
@@ -96,22 +114,19 @@ class ClassRepair:
         classes, _ = self.refresh()
         if classes < 2:
             return False
-        self.find_homes(self._movers(leaking), others, classes, 1)
+        self._find_homes(self._movers(leaking), others, classes, 1)
         self.tuples.make("homes", f"FROM {self.tuples.name('choices')}")
         return self._merge() > 0
 
     def _movers(self, condition: str) -> str:
-        return (
-            f"SELECT *, class AS mover, class AS home FROM {self.tuples.name('classes')} WHERE {condition} "
-            "ORDER BY x, class"
-        )
+        return f"SELECT * FROM {self.tuples.name('classes')} WHERE {condition} ORDER BY x, class"
 
     def _suppress_homeless(self) -> int:
         """Suppress what fails and can join no other within the levels allowed; says how many rows."""
         if all(h.highest == h.height for h in self.tuples.hierarchies):
             return 0
         movers, choices = self.tuples.name("movers"), self.tuples.name("choices")
-        return self._suppress(f"SELECT mover FROM {movers} WHERE mover NOT IN (SELECT a FROM {choices})")
+        return self._suppress(f"SELECT class FROM {movers} WHERE class NOT IN (SELECT a FROM {choices})")
 
     def _suppress_dear(self) -> int:
         """Suppress what costs less that way, or holds nowhere, as far as the budget goes; says how many rows."""
@@ -135,20 +150,20 @@ class ClassRepair:
 
     # -- who is near -----------------------------------------------------------------------------------
 
-    def find_homes(self, movers: str, others: str, classes: int, most: int, turn: int = 0) -> None:
+    def _find_homes(self, movers: str, others: str, classes: int, most: int) -> None:
         """Makes choices (a, x, b, price): of the classes that each mover a can join, those b of the least price."""
         tuples = self.tuples
-        room = max(_FEWEST, PAIRS // classes)
-        tuples.make("movers", f"{movers} LIMIT {room} OFFSET {turn * room}")
+        room = max(_FEWEST, _PAIRS // classes)
+        tuples.make("movers", f"{movers} LIMIT {room}")
         joint = tuples.joint_cost()
         # Price and class in one number: the cheapest is found fastest, and no two are alike.
         price = f"GREATEST(0, LEAST((a.x + b.x) * CAST({joint} AS BIGINT) - a.loss - b.loss, {(1 << 62) // classes}))"
         priced = (
-            f"SELECT a.mover AS a, a.x, {price} * {classes} + b.nth AS packed "
+            f"SELECT a.class AS a, a.x, {price} * {classes} + b.nth AS packed "
             f"FROM {tuples.name('movers')} a JOIN {tuples.name('classes')} b "
-            f"ON b.class <> a.home AND ({others}) AND {tuples.can_meet()}"
+            f"ON b.class <> a.class AND ({others}) AND {tuples.can_meet()}"
         )
-        priced = tuples.in_halves(priced, "a.mover")
+        priced = tuples.in_halves(priced, "a.class")
         least = "MIN(packed)" if most == 1 else f"UNNEST(MIN(packed, {most}))"
         tuples.make(
             "choices",
@@ -194,22 +209,19 @@ class ClassRepair:
         names = ", ".join(self.levels)
         joined = tuples.name("joined")
         tuples.make("raises", f"SELECT a AS class, {names} FROM {joined} UNION SELECT b, {names} FROM {joined}")
-        self.apply("placed")
+        self._rise()
         return tuples.count("joined")
 
-    def apply(self, placed: str, moves: bool = False) -> None:
-        """Makes placed anew: the classes of the table raises have risen, the tuples of the table moves have moved."""
+    def _rise(self) -> None:
+        """Makes placed anew: the classes of the table raises have risen."""
         tuples, keys = self.tuples, ", ".join(self.keys)
-        risen = {level: f"GREATEST(m.{level}, COALESCE(r.{level}, 0))" for level in self.levels}
-        query = (
-            f"FROM {tuples.name('members')} m "
+        risen = ", ".join(f"GREATEST(m.{level}, COALESCE(r.{level}, 0)) AS {level}" for level in self.levels)
+        tuples.make(
+            "placed",
+            f"SELECT m.id, {risen} FROM {tuples.name('members')} m "
             f"JOIN (SELECT {keys}, class FROM {tuples.name('classes')}) c USING ({keys}) "
-            f"LEFT JOIN {tuples.name('raises')} r ON r.class = c.class"
+            f"LEFT JOIN {tuples.name('raises')} r ON r.class = c.class",
         )
-        if moves:
-            risen = {level: f"COALESCE(w.{level}, {now})" for level, now in risen.items()}
-            query += f" LEFT JOIN {tuples.name('moves')} w ON w.id = m.id"
-        tuples.make(placed, f"SELECT m.id, {', '.join(f'{now} AS {level}' for level, now in risen.items())} {query}")
 
 
 def _known(h: Hierarchy) -> list[str]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import islice
+from typing import Any
 
 from duckanon.local import Placement
 from duckanon.local.climb.class_repair import ClassRepair
+from duckanon.local.climb.clock import Clock
 from duckanon.local.climb.leakage_repair import LeakageRepair
 from duckanon.local.climb.node_finder import NodeFinder
 from duckanon.local.climb.refinement import Refinement
@@ -142,26 +144,39 @@ class Climb:
 
 def climb(measurer: Measurer, seen: Seen) -> Placement | None:
     """Place every tuple at the levels of its class; None: no release within the budget was found."""
+    clock = Clock(measurer.policy.search.time_limit)
     tuples = TupleTable(measurer)
     Climb(tuples, seen).run()
     repair = ClassRepair(tuples)
+    refinement = Refinement(repair, clock)
     repair.take_in("left_over")
-    if not _repaired(repair):
+    if not (repair.mend() and _refined(refinement)):
         # A climb can lose its way where a single node would do, since not every rule survives a merge.
         found = search(measurer, seen, method="greedy")
         if found.answer is None or not repair.start_again(found.answer.node):
             return None
-    return _placement(tuples)
+    return _placement(tuples, refinement.effort)
 
 
-def _repaired(repair: ClassRepair) -> bool:
-    if not repair.mend():
+def _refined(refinement: Refinement) -> bool:
+    """Refine what was mended; whether the rules of the whole table hold then. Smaller classes leak more, and to stop
+    that may cost more than was gained: then it is as if nothing had been refined."""
+    repair, tuples = refinement.repair, refinement.repair.tuples
+    if not tuples.measurer.table_rules:
+        refinement.run()
+        return True
+    leakage = LeakageRepair(repair)
+    if not leakage.stop():
         return False
-    Refinement(repair).run()
-    return repair.mend() and LeakageRepair(repair).stop()
+    tuples.make("stopped", f"FROM {tuples.name('placed')}")
+    loss = repair.loss()
+    refinement.run()
+    if not leakage.stop() or repair.loss() >= loss:
+        repair.restore("stopped")
+    return True
 
 
-def _placement(tuples: TupleTable) -> Placement:
+def _placement(tuples: TupleTable, effort: dict[str, Any]) -> Placement:
     """Every tuple at the lowest levels that show the labels of its class."""
     levels = []
     for h in tuples.hierarchies:
@@ -173,4 +188,4 @@ def _placement(tuples: TupleTable) -> Placement:
     chosen = ", ".join([*(f"t.{code}" for code in codes), *levels])
     placed = f"{tuples.name('placed')} p JOIN {tuples.name('tuples')} t ON t.id = p.id"
     tuples.make("placement", f"SELECT {chosen} FROM {placed} ORDER BY t.id", "the levels of every tuple")
-    return Placement(tuples.keep_only("placement"), codes)
+    return Placement(tuples.keep_only("placement"), codes, effort)

@@ -22,6 +22,8 @@ class LeakageRepair:
 
     def stop(self) -> bool:
         """Merge leaking classes until the rules hold. At the top they do, if nothing else fails there."""
+        if not self.repair.mend():
+            return False
         while self._leaking():
             leaking = f"(SELECT class FROM {self.tuples.name('leaking')})"
             merged = self.repair.merge(f"class IN {leaking}", f"b.class NOT IN {leaking}")

@@ -1,86 +1,62 @@
-"""Dear classes give way where their tuples cost less in others, even if those must rise to take them in."""
+"""Classes that hold are parted and joined anew where that loses less, round by round."""
 
 from __future__ import annotations
 
-from duckanon.local.climb.class_repair import PAIRS, ClassRepair
+from typing import Any
 
-_FEWEST = 64  # where fewer tuples could be looked at, it is not worth counting so many classes
-_ROUNDS = 2  # each looks at the next dearest tuples
+from duckanon.local.climb.class_repair import ClassRepair
+from duckanon.local.climb.clock import Clock
+from duckanon.local.climb.offers import OfferFinder
+from duckanon.local.climb.standing import Standing
+from duckanon.local.climb.trials import Trials
+
+# What bounds the time and the memory, whatever the table is.
+_REGION = 16_000  # tuples whose classes are looked at together
+_REGIONS = 6  # that are looked at, in all rounds together
+_COUNTED = 80_000  # tuples that take as long to count as a region to look at
+_FEWEST = 2
+_WORTH = 1000  # a round that gains less than one in so many is the last
 
 
 class Refinement:
-    """Dissolves repaired classes, of which none fails."""
+    """Every round counts what stands, takes the best offers of each region and applies them. All classes hold before
+    and after it, and less is lost."""
 
-    def __init__(self, repair: ClassRepair) -> None:
-        self.repair, self.tuples = repair, repair.tuples
+    def __init__(self, repair: ClassRepair, clock: Clock) -> None:
+        self.repair, self.clock = repair, clock
+        self.standing = Standing(repair.tuples)
+        self.finder, self.trials = OfferFinder(self.standing), Trials(self.standing)
+        self.rounds = self.offers = 0
+        self.finished = True
+
+    @property
+    def effort(self) -> dict[str, Any]:
+        return {"rounds": self.rounds, "offers": self.offers, "finished": self.finished}
 
     def run(self) -> None:
-        for turn in range(_ROUNDS):
-            classes, _ = self.repair.refresh()
-            if not 1 < classes <= PAIRS // _FEWEST:
-                return
-            self.repair.find_homes(self._movers(), "TRUE", classes, 1, turn)
-            self._find_offers()
-            if self.tuples.count("dissolved"):
-                self._dissolve()
+        left = max(_FEWEST, _REGIONS - self.repair.tuples.count("tuples") // _COUNTED)
+        while left > 0 and not self._is_over():
+            self.standing.count(_REGION)
+            before, regions = self.standing.loss(), min(left, self.standing.regions)
+            left -= regions
+            if self._round(regions) * _WORTH <= before:
+                break
+        self.repair.recount_budget()
 
-    def _movers(self) -> str:
-        """The tuples of the dearest classes, each as if it stood alone."""
-        tuples, keys = self.tuples, ", ".join(self.repair.keys)
-        lowest = ", ".join(
-            f"CAST({h.lowest} AS SMALLINT) AS l{h.index}, {tuples.cost(h, h.lowest, 't.')} AS v{h.index}"
-            for h in tuples.hierarchies
-        )
-        return (
-            f"SELECT t.*, t.id AS mover, c.class AS home, t.n AS x, 0 AS loss, {lowest} "
-            f"FROM {tuples.name('members')} m JOIN {tuples.name('tuples')} t ON t.id = m.id "
-            f"JOIN (SELECT {keys}, class, loss // x AS per_row FROM {tuples.name('classes')} WHERE loss > 0) c "
-            f"USING ({keys}) ORDER BY c.per_row DESC, c.class, t.id"
-        )
+    def _is_over(self) -> bool:
+        self.finished = not self.clock.is_over
+        return not self.finished
 
-    def _find_offers(self) -> None:
-        """Makes moved (a of class e joins b for the price) and dissolved (e): the classes whose tuples gain together,
-        where none of the classes they touch is touched by a better offer."""
-        tuples = self.tuples
-        tuples.make(
-            "moved",
-            f"SELECT n.a, n.b, n.price, o.home AS e, c.tuples, c.loss FROM {tuples.name('choices')} n "
-            f"JOIN {tuples.name('movers')} o ON o.mover = n.a JOIN {tuples.name('classes')} c ON c.class = o.home",
-        )
-        offers = (
-            f"SELECT e, MAX(loss) - SUM(price) AS gain FROM {tuples.name('moved')} GROUP BY e "
-            "HAVING COUNT(*) = MAX(tuples) AND COUNT(DISTINCT b) = COUNT(*) AND MAX(loss) > SUM(price)"
-        )
-        tuples.make("offers", f"SELECT e, ROW_NUMBER() OVER (ORDER BY gain DESC, e) AS nth FROM ({offers})")
-        pairs = f"{tuples.name('moved')} m JOIN {tuples.name('offers')} o USING (e)"
-        touched = f"SELECT e, nth, e AS z FROM {tuples.name('offers')} UNION SELECT e, nth, m.b FROM {pairs}"
-        first = f"SELECT e, nth = MIN(nth) OVER (PARTITION BY z) AS first FROM ({touched})"
-        tuples.make("dissolved", f"SELECT e FROM ({first}) GROUP BY e HAVING BOOL_AND(first)")
-
-    def _dissolve(self) -> None:
-        """Try it; offers that make a class fail are dropped, and if that is not enough, all are."""
-        tuples, joined = self.tuples, self.tuples.name("joined")
-        for _ in range(2):
-            self._try()
-            if not tuples.count("bad"):
-                tuples.make("placed", f"FROM {tuples.name('tried')}")
-                return
-            harmful = f"SELECT e FROM {joined} WHERE a IN (FROM {tuples.name('bad')})"
-            tuples.make("dissolved", f"FROM {tuples.name('dissolved')} WHERE e NOT IN ({harmful})")
-
-    def _try(self) -> None:
-        """Makes tried, what placed would become, and bad: the tuples whose classes would fail."""
-        tuples, repair = self.tuples, self.repair
-        names, keys = ", ".join(repair.levels), ", ".join(repair.keys)
-        tuples.make(
-            "joined",
-            f"SELECT m.a, m.b, m.e, {tuples.joint_levels()} FROM {tuples.name('moved')} m "
-            f"SEMI JOIN {tuples.name('dissolved')} USING (e) JOIN {tuples.name('movers')} a ON a.mover = m.a "
-            f"JOIN {tuples.name('classes')} b ON b.class = m.b",
-        )
-        tuples.make("raises", f"SELECT b AS class, {names} FROM {tuples.name('joined')}")
-        tuples.make("moves", f"SELECT a AS id, {names} FROM {tuples.name('joined')}")
-        repair.apply("tried", moves=True)
-        repair.make_members("tried", "trial")
-        failing = f"SELECT {keys} FROM {tuples.judged(tuples.name('trial'), repair.keys)} WHERE failing"
-        tuples.make("bad", f"SELECT id FROM {tuples.name('trial')} SEMI JOIN ({failing}) USING ({keys})")
+    def _round(self, regions: int) -> int:
+        """Says how much less is lost by the offers."""
+        gained = 0
+        self.trials.begin()
+        for region in range(regions):
+            if self._is_over():
+                break
+            self.finder.find(region)
+            offers, gain = self.trials.take(region)
+            self.offers, gained = self.offers + offers, gained + gain
+        self.trials.apply()
+        self.rounds += 1
+        return gained

@@ -190,13 +190,22 @@ class TupleTable(Tables):
     # -- verdicts --------------------------------------------------------------------------------------
 
     def judged(self, members: str, keys: tuple[str, ...]) -> str:
-        """The classes of `members` (id, n, the keys): the keys, x, and whether each is failing."""
+        """The classes of `members` (id, n, the keys): the keys, and whether each is failing. The values are asked only
+        of those with rows enough."""
         asked = sorted({part.index for part in self.measurer.judged})
-        columns = ", ".join([*(f"m.{key}" for key in keys), *(f"c.s{index}" for index in asked)])
-        cells = f"SELECT {columns}, m.n FROM {members} m"
-        if asked:
-            cells = f"SELECT {columns}, c.n FROM {members} m JOIN {self.name('cells')} c ON c.id = m.id"
-        return f"(WITH judged AS ({cells}) SELECT * FROM ({self._verdict(keys)}))"
+        names = ", ".join(keys)
+        sizes = f"SELECT {names}, SUM(n) < {self.measurer.policy.k} AS failing FROM {members} GROUP BY {names}"
+        if not asked:
+            return f"({sizes})"
+        columns = ", ".join([*keys, *(f"c.s{index}" for index in asked)])
+        large = f"{members} m SEMI JOIN (FROM sizes WHERE NOT failing) USING ({names})"
+        cells = (
+            f"SELECT {columns}, c.n FROM (SELECT {names}, id FROM {large}) m JOIN {self.name('cells')} c ON c.id = m.id"
+        )
+        return (
+            f"(WITH sizes AS MATERIALIZED ({sizes}), judged AS ({cells}) FROM sizes WHERE failing "
+            f"UNION ALL SELECT {names}, failing FROM ({self._verdict(keys)}))"
+        )
 
     def _verdict(self, keys: tuple[str, ...]) -> str:
         """Written once: building it takes longer than asking it."""

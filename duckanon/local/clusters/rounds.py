@@ -7,6 +7,7 @@ from duckanon.local.clusters import Clusters, Standing
 from duckanon.local.clusters.neighbours import ALL_PAIRS, Neighbours
 from duckanon.query.expressions import TOLERANCE
 from duckanon.search import Seen
+from duckanon.search.progress import Progress
 
 _NEAREST = 16  # partners looked at in an ordinary round
 _MATCHINGS = 6  # times that the partners left over by conflicts are matched within one round
@@ -26,11 +27,13 @@ class Rounds:
         `fitting`: a condition on a failing cluster a and its partner b. `at_any_cost`: what is beyond the budget merges
         with the nearest there is even if that breaks a bound, since in a larger class it may hold again.
         """
+        census = self.clusters.measurer.census
+        rows = census.rows - census.left_out
         while True:
             standing = self.clusters.refresh(fully)
             if self.clusters.unite_equals():
                 continue
-            self.seen(standing.levels, standing.failing_rows)
+            self.seen(standing.levels, standing.failing_rows, Progress(rows - standing.failing_rows, rows, "rows hold"))
             if not standing.failing or standing.clusters == 1:
                 return standing
             if self._round(standing, fitting) or self._search_all(standing, fitting):

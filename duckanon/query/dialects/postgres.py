@@ -11,6 +11,7 @@ from sqlglot.generators.postgres import PostgresGenerator
 
 from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.nodes import (
+    ByteOrder,
     Composed,
     DayText,
     EachBelow,
@@ -91,6 +92,7 @@ class PostgresWords(PostgresGenerator):
         ),
         RowHash: lambda self, node: f"HASH_RECORD_EXTENDED(ROW({self.expressions(node, flat=True)}), 0)",
         FiniteNumber: _between_the_largest,
+        ByteOrder: lambda self, node: f'{self.sql(node, "this")} COLLATE "C"',
         DayText: lambda self, node: self.sql(exp.replace_placeholders(_DAY_TEXT, day=node.this)),
         FloatText: lambda self, node: self.sql(exp.replace_placeholders(_FLOAT_TEXT, number=node.this)),
         EachBelow: _series,

@@ -11,6 +11,7 @@ from sqlglot.generators.spark import SparkGenerator
 from duckanon.query.dialects.unsaid import Words, inside, unsaid
 from duckanon.query.expressions import sql
 from duckanon.query.nodes import (
+    ByteOrder,
     Composed,
     DayText,
     EachBelow,
@@ -60,6 +61,7 @@ class SparkWords(SparkGenerator):
         RowHash: _hashed,
         FiniteNumber: _finite,
         FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),  # but for exponents, the same
+        ByteOrder: inside,
         DayText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
         FiniteDay: lambda self, node: self.sql(sql(":day IS NOT NULL", day=node.this)),  # there are no others
         exp.Try: inside,  # what it takes away, statistics, nobody is told there

@@ -11,7 +11,8 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.generators.duckdb import DuckDBGenerator
 
-from duckanon.query.nodes import DayText, EachBelow, FloatText, KeyedHash
+from duckanon.query.dialects.unsaid import inside
+from duckanon.query.nodes import ByteOrder, DayText, EachBelow, FloatText, KeyedHash
 
 
 def _parsed(template: str) -> exp.Expr:
@@ -33,6 +34,7 @@ class WorkbenchGenerator(DuckDBGenerator):
     TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
         **DuckDBGenerator.TRANSFORMS,
         FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
+        ByteOrder: inside,
         DayText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
         EachBelow: lambda self, node: self.sql(exp.replace_placeholders(_REPEATED, count=node.this)),
         KeyedHash: lambda self, node: self.sql(exp.replace_placeholders(_HMAC, text=node.this)),

@@ -4,6 +4,6 @@ The statements are text for DuckDB alone, the workbench: only their columns chan
 in them are rendered once. They hold no name and no value of the user's.
 """
 
-from duckanon.search.batch.measurer import BatchMeasurer, NodeCounts, NodeMeasurer
+from duckanon.search.batch.measurer import SIZES, BatchMeasurer, NodeCounts, NodeMeasurer, Sizes, node_figures
 
-__all__ = ["BatchMeasurer", "NodeCounts", "NodeMeasurer"]
+__all__ = ["SIZES", "BatchMeasurer", "NodeCounts", "NodeMeasurer", "Sizes", "node_figures"]

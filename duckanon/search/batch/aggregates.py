@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect, insort
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log, prod
@@ -14,7 +15,8 @@ from duckanon.search.lattice import Node, meet, nowhere_above
 
 _MOST_KEPT = 48  # aggregates kept at a time
 _LIGHT = 120_000  # rows that are read about as fast as a statement is planned
-_SHRINKS = 2.5  # an aggregate is made where it is smaller than the one at hand by this factor
+_STATEMENT = 60_000  # rows that are read while a statement is planned
+_MAKING = 3  # what it costs to make an aggregate, in nodes measured from the one at hand
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,14 @@ class Aggregate:
         return self.rows * nodes <= _LIGHT
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """Groups of nodes, with the node of the aggregate to be made for each (None: it is at hand); what they cost."""
+
+    rows: int
+    groups: tuple[tuple[list[Node], Node | None], ...]
+
+
 class Aggregates:
     """Keeps aggregates, and rolls up new ones where several nodes gain from it."""
 
@@ -37,12 +47,12 @@ class Aggregates:
         self.census, self.sensitive = census, sensitive
         self._kept = [Aggregate(census.bottom, base, self._rows(base))]
         self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
-        self._sizes: dict[Node, int] = {}  # the rows of an aggregate at a measured node, at most
+        self._known: list[tuple[float, int]] = []  # of measured nodes: how large the domains, how many rows, at most
         self._made = 0
 
     def learn(self, node: Node, classes: int) -> None:
         """How many classes a node has."""
-        self._sizes[node] = classes * self._values + self._persons
+        insort(self._known, (log(self._most(node)), classes * self._values + self._persons))
 
     @property
     def _values(self) -> int:
@@ -59,32 +69,37 @@ class Aggregates:
 
     def groups(self, nodes: list[Node]) -> Iterator[tuple[list[Node], Aggregate]]:
         """The nodes in groups, each with the aggregate that it is measured from."""
-        aggregate = self._best_for(nodes)
-        if aggregate.is_light_for(len(nodes)) or len(set(nodes)) == 1:
-            yield nodes, aggregate
-        else:
-            for part in self._parted(nodes):
-                yield from self.groups(part)
+        for group, made in self._planned(nodes).groups:
+            yield group, self._rolled_up(made) if made else self.at(meet(group))
 
-    def _best_for(self, nodes: list[Node]) -> Aggregate:
-        """The aggregate for a group of nodes: one at hand, or a new one where that pays."""
+    def _planned(self, nodes: list[Node]) -> _Plan:
+        """How to measure some nodes: together, from the aggregate at hand or from a new one, or in parts."""
+        whole = self._together(nodes)
+        if len(set(nodes)) == 1 or whole.rows <= 2 * _STATEMENT:
+            return whole
+        one, other = map(self._planned, self._parted(nodes))
+        return min(whole, _Plan(one.rows + other.rows, one.groups + other.groups), key=lambda plan: plan.rows)
+
+    def _together(self, nodes: list[Node]) -> _Plan:
         finest = meet(nodes)
-        at_hand = self.at(finest)
-        if at_hand.is_light_for(len(nodes)):
-            return at_hand
-        known = [(size, node) for node, size in self._sizes.items() if nowhere_above(node, finest)]
-        size, node = min(known, default=(at_hand.rows, at_hand.node))
-        if len(nodes) > 1 and (guess := self._guessed(finest, at_hand)) < size:
-            size, node = guess, finest
-        return self._rolled_up(node) if size * _SHRINKS < at_hand.rows else at_hand
+        at_hand = self.at(finest).rows
+        as_it_is = _Plan(_STATEMENT + len(nodes) * at_hand, ((nodes, None),))
+        size = self._guessed(finest, at_hand)
+        made = _Plan(2 * _STATEMENT + _MAKING * at_hand + len(nodes) * size, ((nodes, finest),))
+        return min(as_it_is, made, key=lambda plan: plan.rows)
 
-    def _guessed(self, node: Node, finer: Aggregate) -> int:
-        """The rows of an aggregate at a node, as if it shrank as the domains of its columns do."""
-        most, most_of_finer = self._most(node), self._most(finer.node)
-        return min(most * self._values, finer.rows * most // most_of_finer) + self._persons
+    def _guessed(self, node: Node, at_most: int) -> int:
+        """The rows of an aggregate at a node: about as many as of the known one whose domains are about as large."""
+        if not self._known:
+            return at_most
+        fineness = log(self._most(node))
+        place = bisect(self._known, (fineness, 0))
+        near = self._known[max(0, place - 1) : place + 1]
+        _, size = min(near, key=lambda known: abs(known[0] - fineness))
+        return min(size, at_most)
 
     def _most(self, node: Node) -> int:
-        return prod(h.levels[level].values for h, level in zip(self.census.hierarchies, node, strict=True))
+        return prod(max(1, h.levels[level].values) for h, level in zip(self.census.hierarchies, node, strict=True))
 
     def _parted(self, nodes: list[Node]) -> tuple[list[Node], list[Node]]:
         """Two parts of a group, by the column and level that bring each part's meet up the most."""
@@ -104,7 +119,8 @@ class Aggregates:
         query = rolled_up(self.census, self.at(node).table, node, self.sensitive)
         self._made += 1
         scratch = self.census.scratch
-        table = scratch.table(f"aggregate_{self._made}", query, f"aggregate at node {node}")
+        of = "".join(f"_s{index}" for index in self.sensitive)
+        table = scratch.table(f"aggregate{of}_{self._made}", query, f"aggregate at node {node}")
         if len(self._kept) >= _MOST_KEPT:
             scratch.drop(self._kept.pop(1).table)
         self._kept.append(Aggregate(node, table, self._rows(table)))

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from sqlglot import exp
 
 from duckanon.census.counting import Census
-from duckanon.models.classes import judged_classes
-from duckanon.query.dialects import WORKBENCH
-from duckanon.search.batch.aggregates import Aggregate, Aggregates
-from duckanon.search.batch.keys import NodeKeys
+from duckanon.search.batch.classes import NodeClasses
+from duckanon.search.cells import rolled_up
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the sizes of all classes of a node tell of others."""
+
+    lasting: int  # rows that fail at every finer node, too, at the least
+    squares: float  # Σ x²
+    largest: int  # x
+
+    @classmethod
+    def of(cls, figures: Sequence[Any]) -> Sizes:
+        """From a row of what SIZES asks."""
+        lasting, squares, largest = figures
+        return cls(int(lasting), float(squares), int(largest))
 
 
 @dataclass(frozen=True)
@@ -21,12 +37,24 @@ class NodeCounts:
     """What a search knows of a measured node."""
 
     node: Node
+    sizes: Sizes
     classes: int
     smallest: int  # rows, or people, of the smallest class
     members: int  # rows, or people, of all classes
     failing_classes: int
     failing_rows: int
     squares: float  # Σ x² over the classes that do not fail
+
+    @classmethod
+    def of(cls, node: Node, figures: Sequence[Any]) -> NodeCounts:
+        """From a row of what `node_figures` asks."""
+        classes, smallest, members, failing_classes, failing, squares, *sizes = figures
+        counts = int(smallest), int(members)
+        return cls(node, Sizes.of(sizes), classes, *counts, failing_classes, int(failing), float(squares))
+
+    @property
+    def lasting(self) -> int:
+        return self.sizes.lasting
 
     def within(self, budget: int) -> bool:
         """Whether the class rules hold once the failing rows are suppressed; some row must remain."""
@@ -44,6 +72,11 @@ class NodeMeasurer(ABC):
     @abstractmethod
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
         """What a search knows of each node."""
+
+    @abstractmethod
+    def sizes(self, nodes: list[Node]) -> list[Sizes]:
+        """Of each node, with the rows of classes that are too small to hold, whatever their values: that is counted
+        faster than values are."""
 
     @abstractmethod
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
@@ -77,77 +110,53 @@ class NodeMeasurer(ABC):
 
 
 class BatchMeasurer(NodeMeasurer):
-    """Counts the classes of nodes on the workbench. The statement is built once; a node only chooses other columns of
-    an aggregate.
-
-    A row of an aggregate is repeated for every node of the statement, with the number of the node and the codes of its
-    levels packed into one key: one GROUP BY counts the classes of all of them.
-    """
+    """Counts the classes of nodes on the workbench."""
 
     def __init__(self, measurer: Measurer) -> None:
         super().__init__(measurer)
-        self.keys = NodeKeys(self.census.hierarchies)
-        self._sensitive = sorted({part.index for part in measurer.judged})
-        self._aggregates = Aggregates(self.census, measurer.base, self._sensitive)
-        self._classes = self._written()
-        self._prices: exp.Table | None = None
-        size = measurer.unit.size
-        self._figures = f"COUNT(*), MIN({size}), SUM({size}), {_FIGURES}"
+        self._classes = NodeClasses(measurer, measurer.base, measurer.policy.k, measurer.judged)
+        self._figures = ", ".join(node_figures(measurer.unit.size).values())
 
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
-        """Those that share an aggregate in one statement."""
         found: dict[Node, NodeCounts] = {}
-        for group, base in self._aggregates.groups(nodes):
-            query = f"SELECT node, {self._figures} FROM ({self._classes_of(group, base)}) AS classes GROUP BY node"
-            for position, classes, smallest, members, failing_classes, failing, squares in self.census.workbench.fetch(
-                query, f"counts of {len(group)} nodes"
-            ):
-                sizes = int(smallest), int(members)
-                node = group[position]
-                found[node] = NodeCounts(node, classes, *sizes, failing_classes, int(failing), squares)
-                self._aggregates.learn(node, classes)
+        for node, figures in self._classes.asked(nodes, self._figures, "counts"):
+            found[node] = NodeCounts.of(node, figures)
+            self._classes.aggregates.learn(node, found[node].classes)
+        return [found[node] for node in nodes]
+
+    def sizes(self, nodes: list[Node]) -> list[Sizes]:
+        found: dict[Node, Sizes] = {}
+        for node, (classes, *sizes) in self._sizes.asked(nodes, f"COUNT(*), {', '.join(SIZES.values())}", "sizes"):
+            found[node] = Sizes.of(sizes)
+            self._sizes.aggregates.learn(node, classes)
         return [found[node] for node in nodes]
 
     def is_light_at(self, node: Node, nodes: int) -> bool:
-        return self._aggregates.at(node).is_light_for(nodes)
+        return self._classes.aggregates.at(node).is_light_for(nodes)
 
     def affordable(self, looks: int) -> int:
-        each = self._aggregates.most * (_ALONE if self.measurer.table_rules else 1)
+        each = self._classes.aggregates.most * (_ALONE if self.measurer.table_rules else 1)
         return max(_FEWEST, looks // each)
 
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
         costs = {found.node: found.failing_rows * self.at_top(found.node) for found in counts}
-        asked = [found.node for found in counts if found.failing_rows]
-        for group, base in self._aggregates.groups(asked) if asked else ():
-            query = f"""SELECT node, SUM(x * cost) FROM (
-                SELECT node, x, UNNEST({self.keys.cells(group)}) AS cell
-                FROM ({self._classes_of(group, base)}) AS classes WHERE failing
-            ) AS cells JOIN {_name(self._priced())} AS prices USING (cell) GROUP BY node"""
-            for position, cost in self.census.workbench.fetch(query, f"the cost of what fails at {len(group)} nodes"):
-                costs[group[position]] += cost
+        for node, cost in self._classes.costs([found.node for found in counts if found.failing_rows], self._prices):
+            costs[node] += cost
         return [costs[found.node] for found in counts]
 
-    def _priced(self) -> exp.Table:
-        if self._prices is None:
-            self._prices = self.census.scratch.table(
-                "prices", self.keys.prices(), "the cost of every generalized value"
-            )
-        return self._prices
+    @cached_property
+    def _prices(self) -> exp.Table:
+        prices = self._classes.keys.prices()
+        return self.census.scratch.table("prices", prices, "the cost of every generalized value")
 
-    def _written(self) -> str:
-        """The classes of `cells`: their node and keys, the size x, and whether each is failing."""
-        keys, judged = ["node", *self.keys.names], self.measurer.judged
-        k, unit = self.measurer.policy.k, self.measurer.unit
-        classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, unit=unit)
-        return classes.sql(WORKBENCH, identify=True).removeprefix("WITH ")
-
-    def _classes_of(self, nodes: list[Node], base: Aggregate) -> str:
-        """The classes of the nodes; all names are the driver's own."""
-        positions = ", ".join(str(position) for position in range(len(nodes)))
-        values = "".join(f'"s{index}", ' for index in self._sensitive)
-        values += "".join(f"{name}, " for name in self.measurer.unit.columns)
-        cells = f"SELECT UNNEST([{positions}]) AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
-        return f'WITH "cells" AS ({cells}), {self._classes}'
+    @cached_property
+    def _sizes(self) -> NodeClasses:
+        """The classes without their values."""
+        if not self.measurer.judged:
+            return self._classes
+        cells = rolled_up(self.census, self.measurer.base, self.census.bottom, [])
+        table = self.census.scratch.table("sizes", cells, "the census, without sensitive values")
+        return NodeClasses(self.measurer, table, self.measurer.least_size, [])
 
 
 _FEWEST = 60  # nodes that any census affords
@@ -155,9 +164,19 @@ _ALONE = (
     10  # what a node costs that is asked for the rules on the whole table, too: these are not asked of many at once
 )
 
-_FIGURES = """COUNT(CASE WHEN failing THEN 1 END), COALESCE(SUM(CASE WHEN failing THEN x END), 0),
-COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)"""
+
+# Of the classes of a node, as Sizes tells them.
+SIZES = {"lasting": "CAST(SUM(lasting) AS BIGINT)", "all_squares": "SUM(x * x)", "largest": "CAST(MAX(x) AS BIGINT)"}
 
 
-def _name(table: exp.Table) -> str:
-    return table.sql(WORKBENCH, identify=True)
+def node_figures(size: str) -> dict[str, str]:
+    """Of the classes of a node, as NodeCounts tells them; `size` is what k bounds."""
+    return {
+        "classes": "COUNT(*)",
+        "smallest": f"MIN({size})",
+        "members": f"SUM({size})",
+        "failing_classes": "COUNT(CASE WHEN failing THEN 1 END)",
+        "failing_rows": "COALESCE(SUM(CASE WHEN failing THEN x END), 0)",
+        "squares": "COALESCE(SUM(CASE WHEN NOT failing THEN x * x END), 0)",
+        **SIZES,
+    }

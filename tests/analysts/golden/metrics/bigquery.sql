@@ -104,6 +104,195 @@ GROUP BY
 ORDER BY
   `class_size`;
 
+-- column_risk: how many rows are alone without each quasi-identifier, and how many more with it?
+WITH `renamed` AS (
+  SELECT
+    `age` AS `g0`,
+    `zip` AS `g1`,
+    `odd name` AS `g2`
+  FROM `clinic`.`patients`
+), `tuples` AS (
+  SELECT
+    `g0`,
+    `g1`,
+    `g2`,
+    COUNT(*) AS `n`
+  FROM `renamed`
+  GROUP BY
+    `g0`,
+    `g1`,
+    `g2`
+), `groups` AS (
+  SELECT
+    0 AS `part`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`,
+    `g1`,
+    `g2`
+  UNION ALL
+  SELECT
+    1 AS `part`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g1`,
+    `g2`
+  UNION ALL
+  SELECT
+    2 AS `part`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`,
+    `g2`
+  UNION ALL
+  SELECT
+    3 AS `part`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`,
+    `g1`
+), `alone` AS (
+  SELECT
+    `part`,
+    COUNT(CASE WHEN `x` = 1 THEN 1 END) AS `alone`
+  FROM `groups`
+  GROUP BY
+    `part`
+), `names` AS (
+  SELECT
+    1 AS `part`,
+    0 AS `whole`,
+    'age' AS `column_name`
+  UNION ALL
+  SELECT
+    2 AS `part`,
+    0 AS `whole`,
+    'zip' AS `column_name`
+  UNION ALL
+  SELECT
+    3 AS `part`,
+    0 AS `whole`,
+    'odd name' AS `column_name`
+)
+SELECT
+  `names`.`column_name`,
+  COALESCE(`without`.`alone`, 0) AS `unique_rows_without`,
+  COALESCE(`everything`.`alone`, 0) - COALESCE(`without`.`alone`, 0) AS `unique_rows_added`
+FROM `names`
+LEFT JOIN `alone` AS `without`
+  ON `without`.`part` = `names`.`part`
+LEFT JOIN `alone` AS `everything`
+  ON `everything`.`part` = `names`.`whole`
+ORDER BY
+  `unique_rows_added` DESC,
+  `names`.`part`;
+
+-- distinction: how many rows are alone by each set of up to 3 quasi-identifiers?
+WITH `renamed` AS (
+  SELECT
+    `age` AS `g0`,
+    `zip` AS `g1`,
+    `odd name` AS `g2`
+  FROM `clinic`.`patients`
+), `tuples` AS (
+  SELECT
+    `g0`,
+    `g1`,
+    `g2`,
+    COUNT(*) AS `n`
+  FROM `renamed`
+  GROUP BY
+    `g0`,
+    `g1`,
+    `g2`
+), `groups` AS (
+  SELECT
+    1 AS `size`,
+    'age' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`
+  UNION ALL
+  SELECT
+    1 AS `size`,
+    'zip' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g1`
+  UNION ALL
+  SELECT
+    1 AS `size`,
+    'odd name' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g2`
+  UNION ALL
+  SELECT
+    2 AS `size`,
+    'age, zip' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`,
+    `g1`
+  UNION ALL
+  SELECT
+    2 AS `size`,
+    'age, odd name' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`,
+    `g2`
+  UNION ALL
+  SELECT
+    2 AS `size`,
+    'zip, odd name' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g1`,
+    `g2`
+  UNION ALL
+  SELECT
+    3 AS `size`,
+    'age, zip, odd name' AS `columns`,
+    SUM(`n`) AS `x`
+  FROM `tuples`
+  GROUP BY
+    `g0`,
+    `g1`,
+    `g2`
+)
+SELECT
+  `columns`,
+  COUNT(*) AS `distinct_values`,
+  COUNT(CASE WHEN `x` = 1 THEN 1 END) AS `unique_rows`,
+  CAST(COUNT(CASE WHEN `x` = 1 THEN 1 END) AS FLOAT64) / CAST(SUM(`x`) AS FLOAT64) AS `unique_share`
+FROM `groups`
+GROUP BY
+  `size`,
+  `columns`
+ORDER BY
+  `size`,
+  `unique_rows` DESC,
+  `distinct_values` DESC,
+  `columns`;
+
+-- row_risk: how many rows are in the class of each? All rows are shown.
+SELECT
+  *,
+  COUNT(*) OVER (PARTITION BY `age`, `zip`, `odd name`) AS `class_size`,
+  CAST(1 AS FLOAT64) / CAST(COUNT(*) OVER (PARTITION BY `age`, `zip`, `odd name`) AS FLOAT64) AS `risk`
+FROM `clinic`.`patients`;
+
 -- l_diversity of "disease": how many distinct values, and how many evenly spread ones, has the least diverse class?
 WITH `renamed` AS (
   SELECT
