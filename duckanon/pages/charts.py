@@ -134,7 +134,7 @@ def _svg(chart: Any, ink: str = "currentColor", background: str | None = None, p
         "aria": False,
         "background": background,
         "font": _FONT,
-        "padding": padding,
+        "padding": padding if background else {"left": 24, "right": 12, "top": 4, "bottom": 4},
         "axis": axis | {"domainOpacity": 0.6, "tickOpacity": 0.6},
         "legend": text,
         "title": {"color": ink, "fontSize": 16, "anchor": "start"},

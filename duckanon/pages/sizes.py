@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from bisect import bisect_right
+from itertools import accumulate, pairwise
 
 from duckanon.pages.looking import Sizes
 from duckanon.pages.report import AtRisk, Bin, Risk
@@ -37,7 +38,17 @@ def at_risk(before: Sizes | None, after: Sizes | None) -> tuple[AtRisk, ...]:
     """The curves at every size there is, to two digits: more cannot be seen."""
     sizes = {_two_digits(size) for part in (before, after) for size, _ in part or ()}
     points = sorted({1, *sizes}) if sizes else []
-    return tuple(AtRisk(1 / size, _share(before, 1, size), _share(after, 1, size)) for size in points)
+    curves = zip(points, _curve(before, points), _curve(after, points), strict=True)
+    return tuple(AtRisk(1 / size, then, now) for size, then, now in curves)
+
+
+def _curve(sizes: Sizes | None, points: list[int]) -> list[float | None]:
+    """The share of who is in a class of at most so many."""
+    if not sizes:
+        return [None] * len(points)
+    known = [size for size, _ in sorted(sizes)]
+    up_to = [0, *accumulate(size * count for size, count in sorted(sizes))]
+    return [up_to[bisect_right(known, point)] / up_to[-1] for point in points]
 
 
 def _two_digits(size: int) -> int:

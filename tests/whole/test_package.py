@@ -25,6 +25,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_carries_sql_and_hierarchies(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"duckanon/sql/macros.sql", "duckanon/sql/demo.sql", "duckanon/hierarchies/us_states.csv"} <= set(names)
+    assert {"duckanon/pages/style.css", "duckanon/pages/templates/report.html.j2"} <= set(names)
 
 
 def test_the_source_distribution_carries_the_documentation(wheel: Path) -> None:
