@@ -19,8 +19,8 @@ import duckdb
 import duckanon
 from bench.people import QI as INVENTED
 from bench.people import people
-from bench.plot import Points, line_plot
 from duckanon import Policy, resources
+from duckanon.pages.charts import Points, line_plot
 
 DOCS = Path(__file__).parents[1] / "docs"
 QI = ["age", "workclass", "education", "marital-status", "race", "sex"]  # han table 4
@@ -182,7 +182,7 @@ class Report:
         ]
 
     def add(self, file: str, title: str, x: str, y: str, lines: Lines, notes: list[str]) -> None:
-        line_plot(self.folder / file, title, x, y, lines)
+        (self.folder / file).write_text(line_plot(title, x, y, lines) + "\n", encoding="utf-8")
         points = [point for point, _ in next(iter(lines.values()))]
         shares = all(value <= 1 for line in lines.values() for _, value in line)
         digits = 3 if shares and y == "NCP" else 0

@@ -54,6 +54,7 @@ class Outcome:
             reasons=tuple(reasons),
             descriptions=recoding.described(),
             dry_run=dry_run,
+            sizes=audited.sizes,
         )
 
     def infeasible(self, reasons: tuple[str, ...], where: str = GENERALIZED) -> Result:

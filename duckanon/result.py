@@ -42,6 +42,7 @@ class Result:
     budget: int | None = None  # of a run, or of a node: how many rows may be suppressed
     since: str | None = None  # of an unchanged release: when it was made
     run: dict[str, str] = field(default_factory=dict)  # of a run: policy_hash, version, started
+    sizes: tuple[tuple[int, int], ...] = ()  # of a class, in what is counted, and how many have it
 
     @property
     def good(self) -> bool:

@@ -47,7 +47,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
             node, outside = shown.node(said_levels(policy, warehouse)), shown.outside()
             people = _people_of_release(census, node, source, relation, there)
         else:
-            relation, node = _source_as_released(source, there), (0,) * len(census.hierarchies)
+            relation, node = source_as_released(source, there), (0,) * len(census.hierarchies)
             outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
             people = People(relation, qi, there, source.entity.name) if source.entity else None
@@ -74,6 +74,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         reasons=outside,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=census.warnings + linked + _outgrown(census, audited),
+        sizes=audited.sizes,
     )
 
 
@@ -90,7 +91,7 @@ def _outgrown(census: Census, audited: Audit) -> tuple[str, ...]:
     return (f"the release has {audited.rows:,} rows, the source only {census.rows:,}; it was made of others",)
 
 
-def _source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
+def source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
     """The source with its sensitive columns as a release would show them, and whose its rows are."""
     values = {c.name: plain(c) for _, c in source.quasi_identifiers} | {c.name: plain(c) for c in source.keep}
     values |= {c.name: released_value(wanted, c.type.released, plain(c)) for wanted, c in source.sensitive}

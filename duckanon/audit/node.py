@@ -63,6 +63,7 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         descriptions=described,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=(*census.warnings, *hollow(recoding.levels, census), *linked),
+        sizes=audited.sizes,
     )
 
 

@@ -8,11 +8,12 @@ import os
 import shlex
 import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from duckanon.errors import Fault, PolicyError, UsageError
+from duckanon.errors import DuckanonError, Fault, Message, PolicyError, UsageError
 from duckanon.policy import Policy
 from duckanon.policy.database import Database
 from duckanon.policy.overrides import SHORT, given
@@ -20,6 +21,7 @@ from duckanon.policy.overrides import SHORT, given
 if TYPE_CHECKING:
     from duckanon.comparison import Choice, Comparison
     from duckanon.engine import Warehouse
+    from duckanon.pages import ReportFile
     from duckanon.result import Result
 
 GOOD, FAILS, WRONG = 0, 1, 2
@@ -71,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
     options.watch = JsonLog(policy.name) if options.log else Terminal()
     database = _database(policy, options.db)
     address = ReleaseAddress.of(policy, database)
+    page = _page(policy, options) if options.report else None
     with ExitStack() as held:
         with noted_if_it_cannot_start(policy, database, options.dry_run):
             # The lock comes first: else a second run would only find that the database is in use.
@@ -80,7 +83,47 @@ def run(options: argparse.Namespace) -> int:
         watch = held.enter_context(options.watch)
         asked = RunOptions(options.replace, options.dry_run, options.if_changed, options.incremental)
         result = run(policy, warehouse, address, asked, watch)
+        if page is not None:
+            result = _reported(page, policy, warehouse, result)
     return _told(result, options)
+
+
+def _page(policy: Policy, options: argparse.Namespace) -> ReportFile:
+    """Where the report of a run goes: nothing is released if it cannot go there."""
+    from duckanon.pages import ReportFile
+
+    if options.dry_run:
+        raise UsageError([Fault("--report", "does not go with --dry-run", "there is no release to report")])
+    return ReportFile.at(options.report, policy, "--report")
+
+
+def _reported(page: ReportFile, policy: Policy, warehouse: Warehouse, result: Result) -> Result:
+    """The release stands, whatever becomes of its report."""
+    from duckanon.pages.gathering import report_of_release, report_of_run
+
+    if result.status not in ("released", "unchanged"):
+        return result
+    try:
+        made = result.status == "released"
+        page.write(report_of_run(policy, warehouse, result) if made else report_of_release(policy, warehouse))
+    except (DuckanonError, OSError, KeyboardInterrupt) as error:
+        why = error.message if isinstance(error, DuckanonError) else str(error) or "interrupted"
+        warning = Message.of("the release stands, but its report could not be written: ", why)
+        return replace(result, warnings=(*result.warnings, warning))
+    return result
+
+
+def report(options: argparse.Namespace) -> int:
+    from duckanon.pages import ReportFile
+    from duckanon.pages.gathering import report_of_release
+
+    policy = Policy.load(options.policy)
+    page = ReportFile.at(options.output or Path(f"{policy.name}_report.html"), policy, "--output")
+    with _open(policy, options.db, False, options) as warehouse:
+        told = report_of_release(policy, warehouse, options.run)
+    page.write(told)
+    say(f"{policy.name}: {page.path} is the report of {told.run or 'the release that stands'}")
+    return GOOD
 
 
 def check(options: argparse.Namespace) -> int:

@@ -108,6 +108,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="add the new rows to the last release, at its levels; what was released stays as it is",
     )
+    run.add_argument("--report", type=Path, metavar="FILE", help="write a report of the release: a .html or .md file")
     run.add_argument("--log", choices=["json"], help="follow the run as lines of JSON on standard error")
     run.set_defaults(watch=None)
     run.add_argument("--json", action="store_true", help="print one JSON document")
@@ -130,6 +131,15 @@ def parser() -> argparse.ArgumentParser:
     shape = compare.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print one JSON document")
     shape.add_argument("--csv", action="store_true", help="print a line of CSV per choice")
+    report = _add(
+        verbs, "report", commands.report, "write a report of a release, to look at and to hand over",
+        "duckanon report patients.toml -o patients.html",
+    )  # fmt: skip
+    _policy_arguments(report)
+    report.add_argument("--run", metavar="ID", help="of this run of the ledger (default: the release that stands)")
+    report.add_argument(
+        "-o", "--output", type=Path, metavar="FILE", help="a .html or .md file (default: POLICY_report.html)"
+    )
     history = _add(
         verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
     )

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from duckanon.engine import Warehouse
+from duckanon.engine.opening import open_warehouse
+from duckanon.ledger.ledger import is_warehouse
 from duckanon.ledger.tables import COLUMNS, LedgerTables
+from duckanon.policy import Policy
 from duckanon.policy.schema import RELATIONS
 
 if TYPE_CHECKING:
@@ -37,6 +40,16 @@ def history(warehouse: Warehouse, policy: str | None = None, limit: int | None =
         written = {name: json.loads(text) if (text := getattr(entry, name)) else None for name in _WRITTEN_AS_JSON}
         told.append(asdict(entry) | written | {"constraints": measured})
     return told
+
+
+def history_of(policy: Policy, warehouse: Warehouse) -> list[dict[str, Any]]:
+    """The runs of a policy in its own ledger: a file that it names, or the warehouse, which is open."""
+    if policy.ledger is None or is_warehouse(policy.ledger, warehouse):
+        return history(warehouse, policy.name)
+    if not policy.ledger.exists():
+        return []
+    with open_warehouse(policy.ledger, writable=False) as ledger:
+        return history(ledger, policy.name)
 
 
 _WRITTEN_AS_JSON = ("levels", "shows", "warnings")
@@ -83,7 +96,7 @@ def _line(run: dict[str, Any]) -> tuple[str, ...]:
         run["outcome"],
         *("–" if figure is None else f"{figure:,}" for figure in figures),
         _levels(run["levels"]),
-        _target(run["target_kind"], run["target_place"]),
+        release_target(run["target_kind"], run["target_place"]),
     )
 
 
@@ -93,7 +106,7 @@ def _levels(levels: dict[str, int] | None) -> str:
     return (named if len(named) <= _NAMED_LEVELS else " ".join(map(str, (levels or {}).values()))) or "–"
 
 
-def _target(kind: str, place: str) -> str:
+def release_target(kind: str, place: str) -> str:
     return place if kind in RELATIONS else Path(place).name
 
 

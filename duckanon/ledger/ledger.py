@@ -75,9 +75,9 @@ class Ledger(Protocol):
 def open_ledger(policy: Policy, warehouse: Warehouse) -> Ledger:
     """The policy's ledger, which must be possible before any work is done."""
     in_warehouse = policy.release.is_relation and warehouse.persistent and warehouse.keeps_ledger
-    if policy.ledger is None or (in_warehouse and _is_warehouse(policy.ledger, warehouse)):
+    if policy.ledger is None or (in_warehouse and is_warehouse(policy.ledger, warehouse)):
         return WarehouseLedger(policy, warehouse) if in_warehouse and _has_room(warehouse) else NoLedger()
-    if _is_warehouse(policy.ledger, warehouse):
+    if is_warehouse(policy.ledger, warehouse):
         what = f"is the source's database, which an export to {policy.release.kind} only reads"
         raise PolicyError([Fault("ledger.database", what, "name a file of its own")], policy.file)
     if ReleaseAddress.of(policy, None).to == shown_database(policy.ledger):
@@ -190,7 +190,7 @@ def _last_releases(tables: LedgerTables, policy: Policy, address: ReleaseAddress
     return LastReleases(here[0] if here else None, anywhere[0])
 
 
-def _is_warehouse(path: Path, warehouse: Warehouse) -> bool:
+def is_warehouse(path: Path, warehouse: Warehouse) -> bool:
     database = warehouse.database
     return database is not None and shown_database(database) == shown_database(path)
 

@@ -30,6 +30,7 @@ ROOMS = (
         "comparison",
         "analysts",
         "proposal",
+        "pages",
         "cli",
         "__main__",
     ),
