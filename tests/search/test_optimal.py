@@ -99,6 +99,28 @@ def test_adult(suppression: str, levels: tuple[int, ...], suppressed: int, ncp: 
     assert effort["measured"] + effort["pruned_by_bound"] + effort["pruned_by_failing"] == 4320
 
 
+@pytest.mark.adult
+@pytest.mark.parametrize(
+    ("suppression", "rules", "levels", "suppressed"),
+    [
+        ("0.04", "t = 0.2", (4, 3, 1, 1, 1, 1, 1, 2), 235),
+        ("0.05", "recursive = { c = 4, l = 5 }", (3, 3, 0, 1, 0, 0, 0, 2), 1199),
+        ("0.04", "entropy_l = 4", (3, 3, 1, 1, 0, 0, 0, 1), 1013),
+    ],
+)
+def test_adult_with_rules_and_a_budget(suppression: str, rules: str, levels: tuple[int, ...], suppressed: int) -> None:
+    """What lasts rules most nodes out; the answers are those of a search that measured up to 4,311 of them."""
+    with duckdb.connect() as connection:
+        result = duckanon.run(adult(5, suppression, '[search]\nmethod = "optimal"', rules), connection)
+    assert result.levels == dict(zip(QI, levels, strict=True))
+    assert result.rows["suppressed"] == suppressed
+    effort = result.effort
+    assert effort is not None
+    assert effort["proven"]
+    assert effort["measured"] < 400
+    assert effort["measured"] + effort["pruned_by_bound"] + effort["pruned_by_failing"] == 4320
+
+
 @pytest.mark.parametrize("limit", ["nodes = 1", "time_limit = 0.000001"])
 def test_a_limit_gives_the_best_so_far_and_says_so(people: Folder, duckanon: Command, limit: str) -> None:
     """At the least it is as good as the greedy answer, from which the search starts."""

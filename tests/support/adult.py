@@ -12,7 +12,7 @@ ADULT = Path(os.environ.get("DUCKANON_ADULT") or ROOT.parent / "shared" / "data"
 QI = ["age", "education", "marital-status", "native-country", "race", "salary-class", "sex", "workclass"]
 
 
-def adult(k: int, suppression: str, more: str = "") -> duckanon.Policy:
+def adult(k: int, suppression: str, more: str = "", rules: str = "") -> duckanon.Policy:
     hierarchies = "".join(f'[quasi_identifiers.{name}]\nhierarchy = "adult_hierarchy_{name}.csv"\n' for name in QI)
     return duckanon.Policy.parse(
         f"""
@@ -24,6 +24,7 @@ def adult(k: int, suppression: str, more: str = "") -> duckanon.Policy:
         suppression = {suppression}
         {hierarchies}
         [sensitive.occupation]
+        {rules}
         [release]
         kind = "table"
         to = "adult_anonymous"
