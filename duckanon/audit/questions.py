@@ -28,10 +28,6 @@ class Rows:
         """Where the relation lies."""
         return self.scratch.engine
 
-    @property
-    def shown(self) -> exp.Table:
-        return self.relation.table
-
     def ask(self, query: exp.Query, note: str) -> list[tuple[Any, ...]]:
         return self.engine.fetch(query, note)
 
@@ -72,7 +68,7 @@ class People(Rows):
     def everybody(self) -> int:
         """How many people there are."""
         person = column(self.classed.person or "")
-        query = exp.select(sql("COUNT(DISTINCT :person)", person=person)).from_(self.shown)
+        query = exp.select(sql("COUNT(DISTINCT :person)", person=person)).from_(self.relation.table)
         ((people,),) = self.ask(query, "verify: people")
         return int(people)
 

@@ -37,11 +37,6 @@ class ReleasedRows(Protocol):
 
     @property
     def qi(self) -> Sequence[str]: ...
-    @property
-    def shown(self) -> exp.Table:
-        """The relation itself."""
-        ...
-
     def ask(self, query: exp.Query, note: str) -> list[tuple[Any, ...]]: ...
 
 

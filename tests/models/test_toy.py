@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from duckanon.models import ClassModel, ClassRule
 from duckanon.models.keys import Key
-from duckanon.query.expressions import column, sql
+from duckanon.query.expressions import sql
 from duckanon.query.metrics import Metric
 from duckanon.query.steps import select
 from duckanon.toml.checks import share
@@ -38,11 +38,12 @@ class Known(ClassModel):
         return ClassRule(constraint, figure, describes_values=False)
 
     def measured(self, constraint, released):
-        qi = [column(name) for name in released.rows.qi]
-        known = sql("COUNT(:v) / COUNT(*)", v=column(released.column)).as_("known")
-        classes = exp.select(known).from_(released.rows.shown).group_by(*qi)
-        ((least,),) = released.rows.ask(exp.select("MIN(known)").from_(classes.subquery("c")), "verify: known")
-        return least
+        counts = released.counts
+        known = select(known=f"CAST(SUM(CASE WHEN v IS NOT NULL THEN y ELSE 0 END) AS DOUBLE) / {counts.size}")
+        known = known.from_(exp.to_table("counts")).group_by(*counts.groups)
+        least = counts.asked(exp.select("MIN(known)").from_(exp.to_table("classes")), classes=known)
+        ((figure,),) = released.rows.ask(least, "verify: known")
+        return figure
 
     def out_of_reach(self, counted):
         query = exp.select("SUM(rows)").from_(counted.table)
