@@ -25,6 +25,7 @@ from duckanon.proposal.sources import draft, name_of, named
 from duckanon.query.names import folded
 
 _GIVEN = "given"
+_SUPPRESSIBLE = 0.01  # of the rows, half of the budget that is proposed: local methods know no other way
 
 
 @dataclass(frozen=True)
@@ -211,4 +212,4 @@ def _unmapped(columns: list[ProposedColumn], rows: int) -> str | None:
     gaps = sum(c.hierarchy.gaps for c in columns if c.hierarchy)
     if not gaps:
         return None
-    return "suppress" if gaps <= 0.005 * rows else "top"
+    return "suppress" if gaps <= _SUPPRESSIBLE * rows else "top"

@@ -59,7 +59,7 @@ STEPS = {
     "count": 'SELECT "q0", "q1", "q2", "s0", COUNT(*)',
     "send": "classes",
     "release": "CREATE TABLE",
-    "verify": 'WITH "renamed"',
+    "verify": "distinct_rows",
     "let in": "ALTER TABLE",
     "ledger": "INSERT INTO",
 }
