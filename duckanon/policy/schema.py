@@ -156,7 +156,7 @@ class Search:
     method: str = "greedy"
     loss: str = "ncp"
     weighting: str = "importance"
-    time_limit: float | None = None  # seconds, for optimal
+    time_limit: float | None = None  # seconds, for optimal and climb
     nodes: int | None = None  # nodes measured at most, for optimal
     beta: float = 0.0  # han eq. 2: how fast the weight of a generalization step falls with its height
     census_limit: int = 50_000_000  # counts that may come to the workbench

@@ -13,8 +13,8 @@ from duckanon.census.counting import Census
 from duckanon.local import Placement
 from duckanon.local.climb import refinement
 from duckanon.local.climb.class_repair import ClassRepair
+from duckanon.local.climb.class_table import ClassTable
 from duckanon.local.climb.refinement import Refinement
-from duckanon.local.climb.standing import Standing
 from duckanon.local.climb.trials import Trials
 from duckanon.local.climb.tuples import TupleTable
 from duckanon.local.costs import UNIT
@@ -185,9 +185,9 @@ def test_classes_that_come_to_show_the_same_must_hold_together() -> None:
             tuples.make("placed", f"SELECT id, l0::SMALLINT AS l0, l1::SMALLINT AS l1, l2::SMALLINT AS l2 "
                                   f"FROM (VALUES {values}) v (id, l0, l1, l2)")  # fmt: skip
             assert ClassRepair(tuples).refresh() == (3, 0)
-            standing = Standing(tuples)
-            standing.count(100)
-            trials = Trials(standing)
+            classes = ClassTable(tuples)
+            classes.count(100)
+            trials = Trials(classes)
             trials.begin()
             changed = (str(words.index(word) + 1) for word in high)
             tuples.make("changes", f"SELECT id, 1 AS offer, 0 AS class, 0 AS l0, 1 AS l1, 0 AS l2 "

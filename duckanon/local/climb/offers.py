@@ -7,7 +7,7 @@ its other tuples go where they cost least, each to a *home*, a class that shows 
 
 from __future__ import annotations
 
-from duckanon.local.climb.standing import Standing
+from duckanon.local.climb.class_table import ClassTable
 from duckanon.local.costs import UNIT
 
 OFFERS = 16_384  # that are tried at a time
@@ -24,9 +24,9 @@ class OfferFinder:
     rows of a tuple cost at home.
     """
 
-    def __init__(self, standing: Standing) -> None:
-        self.standing, self.tuples = standing, standing.tuples
-        self.names = ("j", *standing.keys)
+    def __init__(self, table: ClassTable) -> None:
+        self.table, self.tuples = table, table.tuples
+        self.names = ("j", *table.keys)
         self.label = ", ".join(self.names)
 
     def find(self, region: int) -> None:
@@ -44,14 +44,14 @@ class OfferFinder:
             "fates": "SELECT class, CAST(SUM(r) AS BIGINT) AS rc, COUNT(*) AS housed FROM rehomed GROUP BY class",
             "pieces": self._pieces(),
             "staying": self._staying(),
-            "rests": self.standing.shared("staying", f"{self.label}, class"),
+            "rests": self.table.shared("staying", f"{self.label}, class"),
             "gifts": self._gifts(),
             "asked": self._asked(),
             "lent": self._lent(),
             "joiners": self._joiners(),
             "leaving": self._leaving(),
             "others": self._others(),
-            "without": self.standing.shared("others", "one"),
+            "without": self.table.shared("others", "one"),
             "offers": self._offers(),
             "donors": f"SELECT offer, d.* FROM joiners d JOIN offers USING ({self.label})",
             "inside": self._inside(),
@@ -64,9 +64,9 @@ class OfferFinder:
 
     def _nodes(self, region: int) -> str:
         tuples = self.tuples
-        number = tuples.number_by(self.standing.levels)
+        number = tuples.number_by(self.table.levels)
         used = (
-            f"SELECT {number} AS number, SUM(x) AS rows FROM {tuples.name('standing')} WHERE region = {region} "
+            f"SELECT {number} AS number, SUM(x) AS rows FROM {tuples.name('holding')} WHERE region = {region} "
             f"AND NOT out AND NOT frozen GROUP BY number ORDER BY rows DESC, number LIMIT {_NODES}"
         )
         numbered = f"SELECT ROW_NUMBER() OVER (ORDER BY rows DESC, number) AS j, number FROM ({used})"
@@ -75,7 +75,7 @@ class OfferFinder:
     def _looks(self, region: int) -> str:
         """What costs a whole column more than now is hardly ever worth it."""
         tuples = self.tuples
-        near = f"SELECT class, x, cc FROM {tuples.name('standing')} WHERE region = {region} AND NOT frozen"
+        near = f"SELECT class, x, cc FROM {tuples.name('holding')} WHERE region = {region} AND NOT frozen"
         looks = (
             f"SELECT o.j, {tuples.key_at('o', 't')}, t.id, t.n, c.class, c.x, c.cc, {tuples.cost_at('o', 't')} AS cf "
             f"FROM {tuples.name('owned')} w JOIN ({near}) c ON c.class = w.class "
@@ -91,19 +91,19 @@ class OfferFinder:
 
     def _labels(self) -> str:
         """Those worth asking."""
-        enough = f"SUM(m) >= {self.standing.enough} AND MAX(cc) > MIN(cf)"
+        enough = f"SUM(m) >= {self.table.enough} AND MAX(cc) > MIN(cf)"
         return f"SELECT {self.label} FROM parts GROUP BY {self.label} HAVING {enough}"
 
     # -- homes -----------------------------------------------------------------------------------------
 
     def _doors(self) -> str:
         """Of every label the two classes that would show it for the least price, p1 and p2; b1 and b2 are their nth."""
-        number = self.standing.classes
+        number = self.table.classes
         # Price and class in one number: the least is found fastest, and no two are alike.
         price = f"LEAST(p.x * (cf - p.cc), {self._dearest}) * {number} + nth"
         best = (
             f"SELECT {self.label}, MIN({price}, 2) AS best FROM parts p "
-            f"JOIN {self.tuples.name('standing')} c USING (class) WHERE m = p.x AND NOT out GROUP BY {self.label}"
+            f"JOIN {self.tuples.name('holding')} c USING (class) WHERE m = p.x AND NOT out GROUP BY {self.label}"
         )
         first, second = (f"best[{at}] // {number} AS p{at}, best[{at}] % {number} AS b{at}" for at in (1, 2))
         return f"SELECT {self.label}, {first}, {second} FROM ({best})"
@@ -111,30 +111,30 @@ class OfferFinder:
     @property
     def _dearest(self) -> int:
         """The highest price that can be told with a class."""
-        return (1 << 62) // self.standing.classes
+        return (1 << 62) // self.table.classes
 
     def _homes(self) -> str:
         """What a row of a part would cost outside its class, with the class it would go to: it pays its share of the
         price, as if all of the part went there. Too little, perhaps: the trial will tell."""
-        number = self.standing.classes
+        number = self.table.classes
         price, home = (f"CASE WHEN b1 <> nth THEN {letter}1 ELSE {letter}2 END" for letter in "pb")
         return (
             f"SELECT {self.label}, class, LEAST(cf + {price} // m, {self._dearest}) * {number} + {home} AS packed "
             f"FROM parts JOIN doors USING ({self.label}) "
-            f"JOIN (SELECT class, nth FROM {self.tuples.name('standing')}) USING (class) "
+            f"JOIN (SELECT class, nth FROM {self.tuples.name('holding')}) USING (class) "
             "WHERE b1 <> nth OR b2 IS NOT NULL"
         )
 
     def _rehomed(self) -> str:
         """Where each tuple would cost least outside its class."""
-        number = self.standing.classes
+        number = self.table.classes
         least = (
             f"SELECT id, n, class, MIN(packed) AS packed FROM looks JOIN homes USING ({self.label}, class) "
             "GROUP BY id, n, class"
         )
         return (
             f"SELECT id, l.class, n * (packed // {number}) AS r, b.class AS b FROM ({least}) l "
-            f"JOIN {self.tuples.name('standing')} b ON b.nth = packed % {number}"
+            f"JOIN {self.tuples.name('holding')} b ON b.nth = packed % {number}"
         )
 
     # -- what a class can give -------------------------------------------------------------------------
@@ -150,10 +150,10 @@ class OfferFinder:
 
     def _staying(self) -> str:
         """Who stays where a class can spare a part: they may share lower levels."""
-        small = f"SELECT class FROM {self.tuples.name('standing')} WHERE tuples <= {_SMALL}"
+        small = f"SELECT class FROM {self.tuples.name('holding')} WHERE tuples <= {_SMALL}"
         spared = (
             f"SELECT {self.label}, class FROM pieces SEMI JOIN ({small}) USING (class) "
-            f"WHERE m <= x - {self.standing.enough} AND x * cc > m * cf"
+            f"WHERE m <= x - {self.table.enough} AND x * cc > m * cf"
         )
         members = f"SELECT {self.label}, class, w.id FROM spared JOIN {self.tuples.name('owned')} w USING (class)"
         going = f"SELECT {self.label}, class, id FROM looks SEMI JOIN spared USING ({self.label}, class)"
@@ -162,7 +162,7 @@ class OfferFinder:
     def _gifts(self) -> str:
         """What a class can give to a label, for which gain: the better of a part, or what can be spared of it, and of
         breaking."""
-        label, enough = self.label, self.standing.enough
+        label, enough = self.label, self.table.enough
         run = (
             f"SELECT {label}, class, x, SUM(n) OVER (PARTITION BY {label}, class ORDER BY n, id) AS so_far FROM looks "
             f"SEMI JOIN (FROM pieces WHERE m BETWEEN x - {enough} + 1 AND x - 1 AND x > {enough} AND cc > cf) "
@@ -179,7 +179,7 @@ class OfferFinder:
             "THEN x * cc - m * cf - COALESCE(rc, 0) + at_home END AS broken "
             f"FROM pieces p LEFT JOIN ({spare}) USING ({label}, class) "
             f"LEFT JOIN (SELECT {label}, class, cc AS rest FROM rests) USING ({label}, class) "
-            f"JOIN (SELECT class, tuples FROM {self.tuples.name('standing')}) USING (class) "
+            f"JOIN (SELECT class, tuples FROM {self.tuples.name('holding')}) USING (class) "
             "LEFT JOIN fates USING (class)"
         )
         breaks = "broken IS NOT NULL AND (s IS NULL OR broken > given)"
@@ -191,12 +191,12 @@ class OfferFinder:
 
     def _asked(self) -> str:
         """The labels where a class gains; and whether its rows are too few."""
-        short = f"SUM(CASE WHEN gain > 0 THEN m ELSE 0 END) < {self.standing.enough} AS short"
+        short = f"SUM(CASE WHEN gain > 0 THEN m ELSE 0 END) < {self.table.enough} AS short"
         return f"SELECT {self.label}, {short} FROM gifts GROUP BY {self.label} HAVING MAX(gain) > 0"
 
     def _lent(self) -> str:
         """There, single tuples that others can spare, unless they have a better gift."""
-        label, enough = self.label, self.standing.enough
+        label, enough = self.label, self.table.enough
         run = (
             f"SELECT {label}, class, id, n, x, n * (cc - cf) AS gain, "
             f"SUM(n) OVER (PARTITION BY {label}, class ORDER BY n, id) AS so_far FROM looks "
@@ -206,7 +206,7 @@ class OfferFinder:
         gifts = f"SELECT {label}, class, m, gain AS whole FROM gifts"
         return (
             f"SELECT {label}, class, id, n, gain FROM ({spare}) LEFT JOIN ({gifts}) USING ({label}, class) "
-            "WHERE whole IS NULL OR whole * n <= gain * m"
+            "WHERE whole IS NULL OR whole / m <= gain / n"
         )
 
     # -- offers ----------------------------------------------------------------------------------------
@@ -221,14 +221,14 @@ class OfferFinder:
         )
         order = f"PARTITION BY {label} ORDER BY gain / m DESC, class, m, id ROWS UNBOUNDED PRECEDING"
         ranked = f"SELECT *, SUM(m) OVER ({order}) - m AS before FROM ({every})"
-        return f"FROM ({ranked}) WHERE gain > 0 OR before < {self.standing.enough}"
+        return f"FROM ({ranked}) WHERE gain > 0 OR before < {self.table.enough}"
 
     def _leaving(self) -> str:
         """Tuples that their class can spare."""
         return (
             f"SELECT class, v.id AS one, n, r, x, cc FROM rehomed v JOIN {self.tuples.name('owned')} USING (id, class) "
-            f"JOIN (SELECT class, x, cc, tuples FROM {self.tuples.name('standing')}) USING (class) "
-            f"WHERE x * cc > r AND x - n >= {self.standing.enough} AND tuples <= {_SMALL}"
+            f"JOIN (SELECT class, x, cc, tuples FROM {self.tuples.name('holding')}) USING (class) "
+            f"WHERE x * cc > r AND x - n >= {self.table.enough} AND tuples <= {_SMALL}"
         )
 
     def _others(self) -> str:
@@ -241,10 +241,10 @@ class OfferFinder:
         none = ", ".join(f"NULL AS {name}" for name in self.names)
         of_label = (
             f"SELECT SUM(gain) AS gain, {self.label}, CAST(NULL AS INTEGER) AS class, CAST(NULL AS INTEGER) AS id "
-            f"FROM joiners GROUP BY {self.label} HAVING SUM(m) >= {self.standing.enough}"
+            f"FROM joiners GROUP BY {self.label} HAVING SUM(m) >= {self.table.enough}"
         )
         of_class = (
-            f"SELECT x * cc - rc AS gain, {none}, class, NULL FROM {self.tuples.name('standing')} "
+            f"SELECT x * cc - rc AS gain, {none}, class, NULL FROM {self.tuples.name('holding')} "
             f"JOIN fates USING (class) WHERE housed = tuples AND tuples <= {_SMALL} AND cc > 0"
         )
         of_tuple = (
@@ -279,7 +279,7 @@ class OfferFinder:
         """Every offer once more, where those who are left behind may be a class of their own."""
         shifts = self.tuples.name("shifts")
         left = f"SELECT offer FROM {shifts} JOIN {self.tuples.name('owned')} USING (id) WHERE b > 0 GROUP BY offer"
-        enough = f"{left} HAVING SUM(n) >= {self.standing.enough}"
+        enough = f"{left} HAVING SUM(n) >= {self.table.enough}"
         other = f"SELECT offer + {OFFERS}, id, CASE WHEN b > 0 THEN -1 ELSE 0 END FROM {shifts}"
         self.tuples.add("shifts", f"{other} SEMI JOIN ({enough}) USING (offer)")
 
@@ -291,7 +291,7 @@ class OfferFinder:
             f"UNION SELECT offer, b FROM {shifts} WHERE b > 0"
         )
         sized = (
-            f"SELECT offer, SUM(tuples) AS t FROM concerned JOIN {tuples.name('standing')} USING (class) GROUP BY offer"
+            f"SELECT offer, SUM(tuples) AS t FROM concerned JOIN {tuples.name('holding')} USING (class) GROUP BY offer"
         )
         affordable = f"SELECT offer FROM ({sized}) QUALIFY SUM(t) OVER (ORDER BY offer % {OFFERS}, offer) <= {_TRIED}"
         steps = {"concerned": concerned}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from duckanon.local.climb.class_repair import ClassRepair
+from duckanon.local.climb.class_table import ClassTable
 from duckanon.local.climb.clock import Clock
 from duckanon.local.climb.offers import OfferFinder
-from duckanon.local.climb.standing import Standing
 from duckanon.local.climb.trials import Trials
 
 # What bounds the time and the memory, whatever the table is.
 _REGION = 16_000  # tuples whose classes are looked at together
-_REGIONS = 6  # that are looked at, in all rounds together
+_REGIONS = 6  # that are looked at, in all rounds together; with more rules than k half as many, for each takes longer
 _COUNTED = 80_000  # tuples that take as long to count as a region to look at
 _FEWEST = 2
 _WORTH = 1000  # a round that gains less than one in so many is the last
@@ -24,8 +24,8 @@ class Refinement:
 
     def __init__(self, repair: ClassRepair, clock: Clock) -> None:
         self.repair, self.clock = repair, clock
-        self.standing = Standing(repair.tuples)
-        self.finder, self.trials = OfferFinder(self.standing), Trials(self.standing)
+        self.table = ClassTable(repair.tuples)
+        self.finder, self.trials = OfferFinder(self.table), Trials(self.table)
         self.rounds = self.offers = 0
         self.finished = True
 
@@ -34,10 +34,12 @@ class Refinement:
         return {"rounds": self.rounds, "offers": self.offers, "finished": self.finished}
 
     def run(self) -> None:
-        left = max(_FEWEST, _REGIONS - self.repair.tuples.count("tuples") // _COUNTED)
+        tuples = self.repair.tuples
+        most = _REGIONS // 2 if tuples.measurer.judged else _REGIONS
+        left = max(_FEWEST, most - tuples.count("tuples") // _COUNTED)
         while left > 0 and not self._is_over():
-            self.standing.count(_REGION)
-            before, regions = self.standing.loss(), min(left, self.standing.regions)
+            self.table.count(_REGION)
+            before, regions = self.table.loss(), min(left, self.table.regions)
             left -= regions
             if self._round(regions) * _WORTH <= before:
                 break

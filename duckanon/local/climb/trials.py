@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from duckanon.local.climb.class_table import ClassTable
 from duckanon.local.climb.offers import OFFERS
-from duckanon.local.climb.standing import Standing
 
 _PASSES = 4  # of choosing: each takes what no better offer touches
 
@@ -12,12 +12,12 @@ class Trials:
     """Tables: gaining (offer, gain), tried (offer, id, n, class: where the tuple would be) and outcomes (offer, class,
     its levels) of these; and changes (id, offer, class, l0, …), all that was taken since the last count."""
 
-    def __init__(self, standing: Standing) -> None:
-        self.standing, self.tuples = standing, standing.tuples
-        self.levels = ", ".join(standing.levels)
+    def __init__(self, table: ClassTable) -> None:
+        self.table, self.tuples = table, table.tuples
+        self.levels = ", ".join(table.levels)
 
     def begin(self) -> None:
-        columns = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.standing.levels)
+        columns = ", ".join(f"CAST(0 AS SMALLINT) AS {level}" for level in self.table.levels)
         numbers = "CAST(0 AS INTEGER) AS id, CAST(0 AS BIGINT) AS offer, CAST(0 AS BIGINT) AS class"
         self.tuples.make("changes", f"SELECT {numbers}, {columns} WHERE FALSE")
 
@@ -25,14 +25,16 @@ class Trials:
         """Add to the changes what is worth it of shifts and touched; says how many offers, and what they gain."""
         tuples = self.tuples
         self._measure()
-        if not tuples.count("gaining"):
+        gaining = tuples.count("gaining")
+        if not gaining:
             return 0, 0
         tuples.make("tried", f"SELECT * FROM ({self._tried()}) SEMI JOIN {tuples.name('gaining')} USING (offer)")
         failing = f"SELECT offer FROM {tuples.judged(tuples.name('tried'), ('offer', 'class'))} WHERE failing"
         tuples.make("gaining", f"FROM {tuples.name('gaining')} ANTI JOIN ({failing}) USING (offer)")
+        self.table.learn(gaining, tuples.count("gaining"))
         self._choose()
         tuples.make("tried", f"FROM {tuples.name('tried')} SEMI JOIN {tuples.name('taken')} USING (offer)")
-        outcomes = self.standing.shared(tuples.name("tried"), "offer, class")
+        outcomes = self.table.shared(tuples.name("tried"), "offer, class")
         tuples.add(
             "changes",
             f"SELECT id, offer + {2 * OFFERS * region}, class, {self.levels} FROM {tuples.name('tried')} "
@@ -45,7 +47,7 @@ class Trials:
         return (
             "SELECT offer, w.id, w.n, COALESCE(s.b, w.class) AS class, w.n * c.cc AS was "
             f"FROM {tuples.name('touched')} "
-            f"JOIN {tuples.name('owned')} w USING (class) JOIN {tuples.name('standing')} c USING (class) "
+            f"JOIN {tuples.name('owned')} w USING (class) JOIN {tuples.name('holding')} c USING (class) "
             f"LEFT JOIN {tuples.name('shifts')} s USING (offer, id)"
         )
 
@@ -53,10 +55,10 @@ class Trials:
         """What the offers gain, if all their classes have rows enough: that is soon known."""
         steps = {
             "tried": self._tried(),
-            "outcomes": self.standing.shared("tried", "offer, class"),
+            "outcomes": self.table.shared("tried", "offer, class"),
             "sizes": "SELECT offer, class, SUM(n) AS x, SUM(was) AS was FROM tried GROUP BY offer, class",
         }
-        gain, enough = "SUM(was - x * cc)", f"MIN(x) >= {self.tuples.measurer.policy.k}"
+        gain, enough = "SUM(was - x * cc)", f"MIN(x) >= {self.table.k}"
         gaining = f"FROM sizes JOIN outcomes USING (offer, class) GROUP BY offer HAVING {gain} > 0 AND {enough}"
         self.tuples.make("gaining", f"SELECT offer, CAST({gain} AS BIGINT) AS gain {gaining}", steps=steps)
 
@@ -84,20 +86,20 @@ class Trials:
             broken = tuples.name("broken")
             tuples.make("changes", f"FROM {tuples.name('changes')} ANTI JOIN {broken} USING (offer)")
             frozen = f"frozen OR class IN (SELECT class FROM {broken} WHERE offer IS NULL) AS frozen"
-            tuples.make("standing", f"SELECT * REPLACE ({frozen}) FROM {tuples.name('standing')}")
+            tuples.make("holding", f"SELECT * REPLACE ({frozen}) FROM {tuples.name('holding')}")
         tuples.make("placed", f"SELECT id, {self.levels} FROM {tuples.name('after')}")
 
     def _breaks(self) -> int:
         """Makes after (id, n, offer, class, l0, …) and broken (offer, class); says how many these are."""
-        tuples, keys = self.tuples, ", ".join(self.standing.keys)
+        tuples, keys = self.tuples, ", ".join(self.table.keys)
         levels = ", ".join(
             f"COALESCE(h.{level}, CASE WHEN c.frozen THEN p.{level} ELSE c.{level} END) AS {level}"
-            for level in self.standing.levels
+            for level in self.table.levels
         )
         tuples.make(
             "after",
             f"SELECT w.id, w.n, h.offer, COALESCE(h.class, w.class) AS class, {levels} FROM {tuples.name('owned')} w "
-            f"JOIN {tuples.name('standing')} c USING (class) LEFT JOIN {tuples.name('changes')} h USING (id) "
+            f"JOIN {tuples.name('holding')} c USING (class) LEFT JOIN {tuples.name('changes')} h USING (id) "
             f"LEFT JOIN {tuples.name('placed')} p USING (id) WHERE h.id IS NOT NULL OR NOT c.out",
         )
         if not tuples.measurer.judged:
@@ -108,7 +110,7 @@ class Trials:
             f"SELECT {keys} FROM (SELECT DISTINCT {keys}, offer, class FROM keyed) GROUP BY {keys} HAVING COUNT(*) > 1"
         )
         tuples.make("met", f"FROM keyed SEMI JOIN ({met}) USING ({keys})", steps={"keyed": keyed})
-        failing = f"SELECT {keys} FROM {tuples.judged(tuples.name('met'), self.standing.keys)} WHERE failing"
+        failing = f"SELECT {keys} FROM {tuples.judged(tuples.name('met'), self.table.keys)} WHERE failing"
         tuples.make(
             "broken", f"SELECT DISTINCT offer, class FROM {tuples.name('met')} SEMI JOIN ({failing}) USING ({keys})"
         )

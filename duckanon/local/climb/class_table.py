@@ -1,12 +1,14 @@
-"""What stands when a round of the refinement begins: who is in which class, and what a row costs there."""
+"""The classes when a round of the refinement begins: who is in which, and what a row costs there."""
 
 from __future__ import annotations
 
 from duckanon.local.climb.tuples import TupleTable
 
+_FEW, _MANY = 16, 2  # one in so many
 
-class Standing:
-    """Tables: owned (id, n, class) and standing (class: its first tuple, x rows, tuples, the lowest levels l0, … that
+
+class ClassTable:
+    """Tables: owned (id, n, class) and holding (class: its first tuple, x rows, tuples, the lowest levels l0, … that
     all of them share, cc: what a row costs there, nth, region, out, frozen).
 
     A suppressed tuple is `out`, a class by itself that costs all there is. A class is `frozen` where labels of
@@ -14,11 +16,11 @@ class Standing:
     """
 
     def __init__(self, tuples: TupleTable) -> None:
-        self.tuples = tuples
+        self.tuples, self.k = tuples, tuples.measurer.policy.k
         self.levels = [f"l{h.index}" for h in tuples.hierarchies]
         self.keys = tuple(tuples.words)
         self.classes = self.regions = 0
-        self.enough = tuples.measurer.policy.k  # rows that a class takes to hold; with more rules than k a guess
+        self.enough = 0  # rows that a class takes to hold; with more rules than k a guess
 
     def count(self, most: int) -> None:
         """Count what is placed, in regions of so many tuples at most, or a class more."""
@@ -33,12 +35,12 @@ class Standing:
             f"UNION ALL SELECT id, n, 1, {lowest}, {tuples.whole_cost}, TRUE, FALSE FROM {suppressed}"
         )
         numbered = f"SELECT *, ROW_NUMBER() OVER (ORDER BY class) - 1 AS nth, 0 AS region FROM ({known})"
-        tuples.make("standing", numbered)
+        tuples.make("holding", numbered)
         tuples.add("owned", f"SELECT id, n, id AS class FROM {suppressed}")
-        self.classes, self.regions = tuples.count("standing"), 1
-        if tuples.measurer.judged:
-            usual = tuples.count("standing", "QUANTILE_DISC(x, 0.5) FILTER (NOT out)")
-            self.enough = max(tuples.measurer.policy.k, usual)
+        self.classes, self.regions = tuples.count("holding"), 1
+        if not self.enough:
+            usual = tuples.count("holding", "QUANTILE_DISC(x, 0.5) FILTER (NOT out)")
+            self.enough = max(self.k, usual) if tuples.measurer.judged else self.k
         if tuples.count("owned") > most:
             self._part(most)
 
@@ -63,13 +65,13 @@ class Standing:
         the dearest regions come first."""
         tuples = self.tuples
         shares = ", ".join(f"SUM(x * l{h.index}) / {h.height}e0" for h in tuples.hierarchies)
-        (used,) = tuples.workbench.fetch(f"SELECT {shares} FROM {tuples.name('standing')} WHERE NOT out")
+        (used,) = tuples.workbench.fetch(f"SELECT {shares} FROM {tuples.name('holding')} WHERE NOT out")
         least_first = sorted(tuples.hierarchies, key=lambda h: (used[h.index], h.index))
         coarse = ", ".join(f"t.g{h.index}_{h.coded[-1]}" for h in least_first if h.coded)
         so_far = f"SUM(c.tuples) OVER (ORDER BY {coarse}, c.class ROWS UNBOUNDED PRECEDING) - c.tuples"
         tuples.make(
             "parted",
-            f"SELECT c.*, ({so_far}) // {most} AS part FROM {tuples.name('standing')} c "
+            f"SELECT c.*, ({so_far}) // {most} AS part FROM {tuples.name('holding')} c "
             f"JOIN {tuples.name('tuples')} t ON t.id = c.class",
         )
         ranked = (
@@ -77,11 +79,11 @@ class Standing:
             f"FROM {tuples.name('parted')} GROUP BY part"
         )
         tuples.make(
-            "standing",
+            "holding",
             f"SELECT p.* EXCLUDE (part, region), r.region FROM {tuples.name('parted')} p "
             f"JOIN ({ranked}) r USING (part)",
         )
-        self.regions = 1 + tuples.count("standing", "MAX(region)")
+        self.regions = 1 + tuples.count("holding", "MAX(region)")
 
     def shared(self, members: str, groups: str) -> str:
         """The groups of some members (id, the groups): the lowest levels that all of a group share, cc there."""
@@ -98,5 +100,12 @@ class Standing:
             f"JOIN {tuples.name('tuples')} t ON t.id = c.first"
         )
 
+    def learn(self, gaining: int, holding: int) -> None:
+        """Guess better, by how many of the classes that were tried hold."""
+        if holding * _FEW < gaining:
+            self.enough *= 2
+        elif holding * _MANY > gaining:
+            self.enough = max(self.k, self.enough // 2)
+
     def loss(self) -> int:
-        return self.tuples.count("standing", "SUM(x * cc)")
+        return self.tuples.count("holding", "SUM(x * cc)")
