@@ -49,7 +49,7 @@ def test_it_releases_what_duckdb_does(far: Lake, folder: Folder, method: str) ->
     assert method != "greedy" or shown == sorted(shown)
 
 
-@examples(2)
+@examples(1)
 @given(variants())
 def test_random_policies(far: Lake, variant: Variant) -> None:
     variant = replace(variant, kind="table")
