@@ -699,6 +699,126 @@ COMMENT ON MACRO TABLE duckanon.t_closeness_to IS
     't-closeness to the distribution of the same column in another table, such as the source of a release: t.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- beta_likeness(tbl, qi, sensitive, reference := NULL): the least beta for which beta-likeness holds.
+--   reference  a table or view with a column of the same name, such as the source that tbl was released from; none:
+--           tbl itself.
+--   Output  beta: the greatest (q - p) / p over classes and values, q being a value's share of a class and p its share
+--           of the reference; enhanced_beta: the same, or NULL where it is above -ln p for some value, so that no beta
+--           will do (Cao and Karras). Both are NULL without any value, and where the reference lacks one.
+--   NULL    left out of all shares; a class without any value contributes nothing.
+CREATE OR REPLACE MACRO duckanon.beta_likeness(tbl, qi, sensitive, reference := NULL) AS TABLE
+WITH duckanon_records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.beta_likeness: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.beta_likeness: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.beta_likeness: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), duckanon_reference AS NOT MATERIALIZED (
+    SELECT COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.beta_likeness: sensitive must be one column name')
+        ELSE coalesce(reference, tbl) END)
+), distribution AS MATERIALIZED (
+    SELECT s, sum(present)::BIGINT AS total, (sum(sum(present)) OVER ())::BIGINT AS all_rows
+    FROM (
+        SELECT s, count(*) AS present FROM duckanon_reference GROUP BY s
+        UNION ALL
+        SELECT DISTINCT s, 0 FROM duckanon_records
+    )
+    WHERE s IS NOT NULL
+    GROUP BY s
+), census AS (
+    SELECT COLUMNS('^q_'), s, count(*) AS y FROM duckanon_records GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        coalesce(sum(y) FILTER (s IS NOT NULL), 0) AS n,
+        list(s) FILTER (s IS NOT NULL) AS present,
+        list(y) FILTER (s IS NOT NULL) AS ys
+    FROM census
+    GROUP BY ALL
+), pairs AS MATERIALIZED (
+    SELECT n, unnest(present) AS s, unnest(ys) AS y FROM classes
+), likeness AS (
+    SELECT distribution.s, coalesce(any_value(total / nullif(all_rows, 0)), 0) AS p, count(n) AS present,
+        max(y * all_rows::DOUBLE / (n * total::DOUBLE)) AS highest,
+        min(y * all_rows::DOUBLE / (n * total::DOUBLE)) AS lowest
+    FROM distribution LEFT JOIN pairs USING (s)
+    GROUP BY distribution.s
+)
+SELECT
+    CASE WHEN bool_and(p > 0) THEN max(highest) - 1 END AS beta,
+    CASE WHEN bool_and(p > 0 AND (highest IS NULL OR highest - 1 <= 1e-9 - ln(p))) THEN max(highest) - 1 END
+        AS enhanced_beta
+FROM likeness;
+
+COMMENT ON MACRO TABLE duckanon.beta_likeness IS
+    'By how many times its share of the table a value is more frequent in a class, at most: beta, enhanced_beta.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- delta_disclosure(tbl, qi, sensitive, reference := NULL): above which delta delta-disclosure holds.
+--   reference  as of beta_likeness.
+--   Output  delta: the greatest |ln(q / p)| over classes and values, q being a value's share of a class and p its share
+--           of the reference; NULL where a class lacks a value, so that no delta will do (Brickell and Shmatikov);
+--           present_delta: the same over the values that each class has. Both are NULL without any value, and where the
+--           reference lacks one.
+--   NULL    left out of all shares; a class without any value lacks all of them.
+CREATE OR REPLACE MACRO duckanon.delta_disclosure(tbl, qi, sensitive, reference := NULL) AS TABLE
+WITH duckanon_records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.delta_disclosure: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.delta_disclosure: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.delta_disclosure: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), duckanon_reference AS NOT MATERIALIZED (
+    SELECT COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.delta_disclosure: sensitive must be one column name')
+        ELSE coalesce(reference, tbl) END)
+), distribution AS MATERIALIZED (
+    SELECT s, sum(present)::BIGINT AS total, (sum(sum(present)) OVER ())::BIGINT AS all_rows
+    FROM (
+        SELECT s, count(*) AS present FROM duckanon_reference GROUP BY s
+        UNION ALL
+        SELECT DISTINCT s, 0 FROM duckanon_records
+    )
+    WHERE s IS NOT NULL
+    GROUP BY s
+), census AS (
+    SELECT COLUMNS('^q_'), s, count(*) AS y FROM duckanon_records GROUP BY ALL
+), classes AS (
+    SELECT
+        COLUMNS('^q_'),
+        coalesce(sum(y) FILTER (s IS NOT NULL), 0) AS n,
+        list(s) FILTER (s IS NOT NULL) AS present,
+        list(y) FILTER (s IS NOT NULL) AS ys
+    FROM census
+    GROUP BY ALL
+), pairs AS MATERIALIZED (
+    SELECT n, unnest(present) AS s, unnest(ys) AS y FROM classes
+), likeness AS (
+    SELECT distribution.s, coalesce(any_value(total / nullif(all_rows, 0)), 0) AS p, count(n) AS present,
+        max(y * all_rows::DOUBLE / (n * total::DOUBLE)) AS highest,
+        min(y * all_rows::DOUBLE / (n * total::DOUBLE)) AS lowest
+    FROM distribution LEFT JOIN pairs USING (s)
+    GROUP BY distribution.s
+)
+SELECT
+    CASE WHEN bool_and(p > 0 AND present = (SELECT count(*) FROM classes))
+        THEN max(greatest(abs(ln(highest)), abs(ln(lowest)))) END AS delta,
+    CASE WHEN bool_and(p > 0) THEN max(greatest(abs(ln(highest)), abs(ln(lowest)))) END AS present_delta
+FROM likeness;
+
+COMMENT ON MACRO TABLE duckanon.delta_disclosure IS
+    'How far the share of a value in a class lies from that of the table, as |ln(q / p)|: delta, present_delta.';
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- value_diversity(tbl, qi, sensitive): how diverse the classes are that contain each value.
 --   Output  value; row_count: y; distinct_l: the least number of distinct values in a class that contains the value.
 --           By value. (l, c)-anonymity asks each value s for a distinct_l of at least its own l_s (yang).

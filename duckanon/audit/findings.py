@@ -16,10 +16,12 @@ from duckanon.models.closeness import distance
 from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.levels import shown_level
+from duckanon.models.likeness import FIGURES, likenesses
 from duckanon.models.registry import asked
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
-from duckanon.query.expressions import case_of, column, literal
+from duckanon.query.expressions import case_of, column, literal, table
+from duckanon.query.steps import select
 
 __all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
 
@@ -101,7 +103,9 @@ class _AskedColumn:
         ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.type.is_number), "verify: t_closeness")
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
-        self._made.append(self.leaks)
+        likeness = _likenesses(part, self.counts)
+        self.likenesses = rows.scratch.table(f"likenesses_{index}", likeness, "verify: likeness")
+        self._made += [self.leaks, self.likenesses]
 
     @cached_property
     def levels(self) -> ValueCounts:
@@ -117,7 +121,10 @@ class _AskedColumn:
     def figures(self) -> dict[str, Any]:
         values, omitted = _values(self.leaks, self.rows)
         found = {"distinct_l": self.distinct_l, "entropy_l": _plain(self.entropy_l)}
-        found |= {"homogeneous_rows": self.homogeneous, "t": _plain(self.t), "values": values}
+        found |= {"homogeneous_rows": self.homogeneous, "t": _plain(self.t)}
+        asked = select(**{name: figure.sql for name, figure in FIGURES.items()}).from_(self.likenesses)
+        (likeness,) = self.rows.ask(asked, "verify: beta and delta")
+        found |= dict(zip(FIGURES, map(_plain, likeness), strict=True)) | {"values": values}
         return found | ({"values_omitted": omitted} if omitted else {})
 
     def clear(self) -> None:
@@ -150,15 +157,27 @@ def _plain(figure: Any) -> Any:
 def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
     """Per value: its text, its ordinal among the named values, rows, alpha, alp, dif."""
     text = part.type.text(column("value"))
-    ordinals = {value: literal(ordinal) for ordinal, value in enumerate(part.wanted.values, start=1)}
     return exp.select(
         text.as_("text"),
-        case_of(text, ordinals, literal(0)).as_("named"),
+        _ordinal(part, text).as_("named"),
         "row_count",
         column("highest_lp").as_("alpha"),
         "alp",
         "dif",
     ).from_(leakage.subquery("leakage"))
+
+
+def _likenesses(part: AuditedColumn, counts: ValueCounts) -> exp.Query:
+    """Per value: its ordinal among the named values, share, highest, lowest, missing."""
+    named = _ordinal(part, part.type.text(column("v")))
+    found = exp.select(named.as_("named"), "share", "highest", "lowest", "missing").from_(table("likenesses"))
+    return counts.asked(found, **likenesses(counts, part.reference))
+
+
+def _ordinal(part: AuditedColumn, text: exp.Expr) -> exp.Expr:
+    return case_of(
+        text, {value: literal(ordinal) for ordinal, value in enumerate(part.wanted.values, start=1)}, literal(0)
+    )
 
 
 def _values(leaks: exp.Table, rows: Rows) -> tuple[dict[str, Any], int]:

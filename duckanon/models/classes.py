@@ -205,7 +205,7 @@ class _ColumnSteps:
             rows = self._with_size(rows, counts)
         if any(rule.describes_values for rule in self.rules.rules):
             on = exp.EQ(this=column("value", counts), expression=column(self.rules.key, "known"))
-            rows = rows.select(*(column(name, "known") for name in KNOWN))
+            rows = rows.select(*(column(name, "known") for name in (*KNOWN, *self._more_known)))
             rows = rows.join(self._known(), on=on, join_type="left")
         return rows
 
@@ -213,8 +213,15 @@ class _ColumnSteps:
         on = same(self.names, of, "class_sizes", self.nulls)
         return rows.select(column(self.unit.size, "class_sizes")).join(table("class_sizes"), on=on)
 
+    @property
+    def _more_known(self) -> dict[str, exp.Expr]:
+        return {name: known for rule in self.rules.rules for name, known in rule.known.items()}
+
     def _known(self) -> exp.Expr:
-        return exp.alias_(self.rules.values.copy(), "known", table=True)
+        if not self._more_known:
+            return exp.alias_(self.rules.values.copy(), "known", table=True)
+        more = [known.as_(name) for name, known in self._more_known.items()]
+        return exp.select("*", *more).from_(self.rules.values.copy()).subquery("known")
 
     def _level_counts(self) -> exp.Select:
         """How many of a class have a value of each level; no level stands for no value."""

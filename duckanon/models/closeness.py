@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from duckanon.models.keys import Key
 from duckanon.models.model import ClassModel, Numbers
 from duckanon.models.questions import ReleasedColumn
-from duckanon.models.rules import ClassRule, Constraint
+from duckanon.models.rules import ClassRule, Constraint, Over
+from duckanon.models.shares import with_total
 from duckanon.models.wanted import Wanted
 from duckanon.query.counts import ValueCounts
 from duckanon.query.expressions import TOLERANCE, column, double, sql, table
@@ -37,7 +38,7 @@ class Closeness(ClassModel):
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         if numeric:
             return ClassRule(constraint, sql(_ORDERED), windows=_ordered_windows, crossing=True)
-        return ClassRule(constraint, sql(_EQUAL), windows=_total)
+        return ClassRule(constraint, sql(_EQUAL), windows=with_total)
 
     def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
         bound = double(rule.constraint.threshold + TOLERANCE)
@@ -49,25 +50,18 @@ class Closeness(ClassModel):
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
         question = "how far does a class's distribution lie from the table's, at most?"
         note = "(Ordered distance.)" if ordered else "(Equal distance.)"
-        own = select(column("v"), n="SUM(y)").from_(table("counts")).where(sql("v IS NOT NULL")).group_by(column("v"))
-        query = distance(request.counts(sensitive), own, ordered)
+        counts = request.counts(sensitive)
+        query = distance(counts, counts.totals, ordered)
         yield Metric("t_closeness", sensitive, f"{question} {note}", query, order=70)
 
 
 MODEL = Closeness()
 
 
-_Over = Callable[[str, str | None], exp.Expr]
-
-
-def _total(over: _Over) -> Mapping[str, exp.Expr]:
-    return {"total": over("SUM(CASE WHEN value IS NOT NULL THEN y END)", None)}
-
-
-def _ordered_windows(over: _Over) -> Mapping[str, exp.Expr]:
+def _ordered_windows(over: Over) -> Mapping[str, exp.Expr]:
     by_code = "code NULLS LAST"
     return {
-        **_total(over),
+        **with_total(over),
         "so_far": over("SUM(CASE WHEN value IS NOT NULL THEN y END)", by_code),
         "next_code": over("LEAD(code)", by_code),
         "next_prefix": over("LEAD(prefix)", by_code),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from duckanon.toml import Section
-from duckanon.toml.checks import Bounds, a_table
+from duckanon.toml.checks import Bounds, Check, a_table
 
 LEVEL = "^(0|[1-9][0-9]{0,5})$"  # a level is written in one way only: 1, not 01
 
@@ -54,6 +54,58 @@ class Key:
     @property
     def schema(self) -> dict[str, Any]:
         return {"description": sentence(self.meaning), **self.bounds.schema, "examples": [self.example]}
+
+
+@dataclass(frozen=True)
+class Option:
+    """What may be said beside a threshold, in one table with it."""
+
+    name: str
+    check: Check
+    meaning: str
+    schema: Mapping[str, Any]
+    weakens: bool = False  # whether who says yes to it asks for less
+
+
+@dataclass(frozen=True)
+class OptionKey(Key):
+    """A threshold that is one number, or a table of this number, its `threshold`, and an option."""
+
+    option: Option
+    made: Callable[[Any, Any], Any]  # of both; the option is None where nothing is said of it
+
+    def read(self, section: Section, required: str | None = None) -> Any:
+        if not isinstance(section.data.get(self.name), dict):
+            number = super().read(section, required)
+            return None if number is None else self.made(number, None)
+        inner = section.section(self.name)
+        number = inner.get("threshold", self.bounds, required=f"{self.name} = {{ threshold = {self.example}, … }}")
+        option = inner.get(self.option.name, self.option.check)
+        inner.finish()
+        return None if number is None else self.made(self.bounds.of(number), option)
+
+    def demands(self, mine: Any, others: Any) -> dict[str, Demand]:
+        found = super().demands(getattr(mine, "threshold", mine), others)
+        if self.option.weakens and mine is not None and others is not None:
+            found[f"{self.name}.{self.option.name}"] = Demand(float(getattr(mine, self.option.name)), False)
+        return found
+
+    @property
+    def meanings(self) -> Mapping[str, str]:
+        parts = {"threshold": "the same, in a table with what follows", self.option.name: self.option.meaning}
+        return {self.name: self.meaning} | {f"{self.name}.{part}": meaning for part, meaning in parts.items()}
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        option = {"description": sentence(self.option.meaning), **self.option.schema}
+        table = {
+            "type": "object",
+            "required": ["threshold"],
+            "additionalProperties": False,
+            "properties": {"threshold": self.bounds.schema, self.option.name: option},
+        }
+        kinds = [self.bounds.schema, table]
+        return {"description": sentence(self.meaning), "oneOf": kinds, "examples": [self.example]}
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,10 @@ class ClassModel(ColumnModel):
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
         """How a class is judged by SQL; `numeric`: the column has numbers."""
 
+    def holds_merged(self, wanted: Wanted) -> bool:
+        """Whether it is monotone with these thresholds."""
+        return self.monotone
+
     def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr | None:
         """How many rows of a failing class fail at the least, at every node at which it is parted; as the figure is
         written. The parts that hold, merged, hold: so what fails among the parts is no less than what has to be taken

@@ -78,6 +78,12 @@ class ReleasedColumn(Protocol):
         """Per value: its text, its ordinal among the `named` values, row_count, alpha, alp, dif."""
         ...
 
+    @property
+    def likenesses(self) -> exp.Table:
+        """Per value, of the source's, too: its ordinal among the `named` values, its share of the source, the highest
+        and the lowest of q / p, and how many classes are missing it."""
+        ...
+
 
 def only_figure(rows: list[tuple[Any, ...]]) -> Any:
     """The one figure of a query that gives at most one."""

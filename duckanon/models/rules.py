@@ -9,14 +9,15 @@ among the policy's named values, else 0), `level`, `number`, `code`, and the sou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from duckanon.query.expressions import TOLERANCE, double
 
 # How a window over the rows of one class is written, given an aggregate and an order (or None).
-Windows = Callable[[Callable[[str, str | None], exp.Expr]], Mapping[str, exp.Expr]]
+Over = Callable[[str, str | None], exp.Expr]
+Windows = Callable[[Over], Mapping[str, exp.Expr]]
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ class ClassRule:
     constraint: Constraint
     figure: exp.Expr
     describes_values: bool = True  # whether the figure asks for more of a value than its count
+    # What it asks of a value that is not known of all: SQL over all values of the source.
+    known: Mapping[str, exp.Expr] = field(default_factory=dict)
     windows: Windows | None = None
     crossing: bool = False  # whether it needs to know where the source's distribution passes the class's
     homogeneous: exp.Expr | None = None  # among people: the figure of a class of which everybody has the same value

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from duckanon.errors import Message, examples_of
 from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
-from duckanon.models.rules import ClassRule, Constraint
-from duckanon.models.wanted import ordinal_of, ordinals_without, own_thresholds
+from duckanon.models.rules import ClassRule, Constraint, Over
+from duckanon.models.wanted import Wanted, ordinal_of, own_thresholds
 from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
 
 _MOST_NAMED = 5  # values listed per threshold
+
+
+def with_total(over: Over) -> Mapping[str, exp.Expr]:
+    """How many of a class have a value at all: what a distribution is of."""
+    return {"total": over("SUM(CASE WHEN value IS NOT NULL THEN y END)", None)}
 
 
 def beyond_share(rule: ClassRule) -> exp.Expr:
@@ -64,8 +69,15 @@ def _above_bound(counted: CountedColumn, bound: exp.Expr, remaining: int) -> exp
 
 def worst_leak(constraint: Constraint, released: ReleasedColumn) -> float | None:
     """The highest figure of the constraint's name over the values that it is for."""
-    wanted, name = released.wanted, constraint.name
-    ordinals = ordinals_without(wanted, name) if constraint.value is None else [ordinal_of(wanted, constraint.value)]
-    query = exp.select(exp.Max(this=column(name))).from_(released.leaks).where(column("named").isin(*ordinals))
+    name = constraint.name
+    query = exp.select(exp.Max(this=column(name))).from_(released.leaks).where(whose(constraint, released.wanted))
     worst: float | None = only_figure(released.rows.ask(query, f"verify: {name}"))
     return worst
+
+
+def whose(constraint: Constraint, wanted: Wanted) -> exp.Expr:
+    """Whether a value, by its ordinal `named`, is one that the constraint is for."""
+    if constraint.value is not None:
+        return sql("named = :ordinal", ordinal=literal(ordinal_of(wanted, constraint.value)))
+    own = own_thresholds(wanted, constraint.name)
+    return sql("named").isin(*own).not_() if own else exp.true()

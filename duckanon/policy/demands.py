@@ -72,11 +72,12 @@ def _asked(keys: list[ThresholdKey], wanted: Sensitive, other: Sensitive) -> dic
 def _value(value: str, wanted: Sensitive, other: Sensitive) -> dict[str, Demand]:
     """The thresholds that a value has of its own in one of the policies: that one, or else the column's."""
     own, theirs = (part.values.get(value, ValueThresholds()).thresholds for part in (wanted, other))
-    return {
-        key.name: Demand(own.get(key.name, wanted.threshold(key.name)), key.larger_is_stricter)
-        for _, key in value_keys()
-        if key.name in own or key.name in theirs
-    }
+    found: dict[str, Demand] = {}
+    for _, key in value_keys():
+        if key.name in own or key.name in theirs:
+            mine, others = (part.get(key.name, of.threshold(key.name)) for part, of in ((own, wanted), (theirs, other)))
+            found |= key.demands(mine, others)
+    return found
 
 
 def _roles(now: Policy, then: Policy) -> Iterator[str]:

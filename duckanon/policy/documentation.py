@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.keys import TableKey
+from duckanon.models.keys import ThresholdKey
 from duckanon.models.registry import column_keys, value_keys
 
 _TABLE = re.compile(
@@ -39,12 +39,17 @@ def _privacy_rows() -> dict[str, str]:
 def _sensitive_rows() -> dict[str, str]:
     rows = []
     for _, key in column_keys():
-        default = "" if isinstance(key, TableKey) else "*none*"  # of a table every part has to be there
-        rows += [_row(f"sensitive.COLUMN.{name}", meaning, default) for name, meaning in key.meanings.items()]
+        rows += _key_rows("sensitive.COLUMN", key, "*none*")
     for model, value_key in value_keys():
         default = "*none*" if model.key is None else "the column's"
-        rows.append(_row(f"sensitive.COLUMN.values.VALUE.{value_key.name}", value_key.meaning, default))
+        rows += _key_rows("sensitive.COLUMN.values.VALUE", value_key, default)
     return dict(rows)
+
+
+def _key_rows(where: str, key: ThresholdKey, default: str) -> list[tuple[str, str]]:
+    """Of what is part of a table no default is told."""
+    told = key.meanings.items()
+    return [_row(f"{where}.{name}", meaning, default if name == key.name else "") for name, meaning in told]
 
 
 def _row(key: str, meaning: str, default: str) -> tuple[str, str]:

@@ -126,6 +126,11 @@ class ValueCounts:
         """A step of that name: the counts, each with the size x of its class."""
         return select(*self.keys, column("y"), x=self._size).from_(table("counts"))
 
+    @property
+    def totals(self) -> exp.Select:
+        """Of every value v, NULL aside, how many n have it, whatever their class."""
+        return select(column("v"), n="SUM(y)").from_(table("counts")).where(sql("v IS NOT NULL")).group_by(column("v"))
+
     def sized_once(self, numbered: bool) -> ValueCounts:
         """The same with all sizes, as one step. `numbered`: a number stands for the class, which is faster to group by;
         for that an engine must have all counts in one place."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from duckanon.models import ClassModel, ColumnModel, TableModel
 from duckanon.models.registry import models_of
 from duckanon.models.unit import ROWS
+from duckanon.policy import Sensitive
 from duckanon.search.measure import Measurer
 
 
@@ -13,21 +14,21 @@ def is_monotone(measurer: Measurer) -> bool:
     alone; and of two classes that share people the whole may break a rule that both of them hold."""
     if not measurer.judged:
         return True
-    of_classes = [model for model in _asked(measurer) if isinstance(model, ClassModel)]
-    return _merging_is_safe(measurer) and all(model.monotone for model in of_classes)
+    of_classes = [(model, wanted) for model, wanted in _asked(measurer) if isinstance(model, ClassModel)]
+    return _merging_is_safe(measurer) and all(model.holds_merged(wanted) for model, wanted in of_classes)
 
 
 def top_is_best(measurer: Measurer) -> bool:
     """Whether no node holds if the top does not. What is best of all rows together (ALP and DIF are) need not be with a
     budget: other nodes suppress other rows; nor where the policy ends the lattice before all rows are one class."""
-    of_table = [model for model in _asked(measurer) if isinstance(model, TableModel)]
+    of_table = [model for model, _ in _asked(measurer) if isinstance(model, TableModel)]
     together = all(h.highest == h.height for h in measurer.census.hierarchies)
     best = together and _merging_is_safe(measurer) and all(model.best_at_top for model in of_table)
     return is_monotone(measurer) and (not of_table or best)
 
 
-def _asked(measurer: Measurer) -> list[ColumnModel]:
-    return [model for values in measurer.census.sensitive for model in models_of(values.wanted)]
+def _asked(measurer: Measurer) -> list[tuple[ColumnModel, Sensitive]]:
+    return [(model, v.wanted) for v in measurer.census.sensitive for model in models_of(v.wanted)]
 
 
 def _merging_is_safe(measurer: Measurer) -> bool:

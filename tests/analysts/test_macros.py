@@ -34,6 +34,8 @@ CONTRACT = {
     "skewness": ("tbl", "qi", "sensitive", "c"),
     "t_closeness": ("tbl", "qi", "sensitive"),
     "t_closeness_to": ("tbl", "qi", "sensitive", "reference"),
+    "beta_likeness": ("tbl", "qi", "sensitive", "reference"),
+    "delta_disclosure": ("tbl", "qi", "sensitive", "reference"),
     "value_diversity": ("tbl", "qi", "sensitive"),
     "proximity": ("tbl", "qi", "sensitive", "epsilon"),
     "people": ("tbl", "qi", "entity"),
@@ -63,6 +65,8 @@ OUTPUT = {
     "skewness": ["skewed_classes", "skewed_rows"],
     "t_closeness": ["t"],
     "t_closeness_to": ["t"],
+    "beta_likeness": ["beta", "enhanced_beta"],
+    "delta_disclosure": ["delta", "present_delta"],
     "value_diversity": ["value", "row_count", "distinct_l"],
     "proximity": ["share"],
     "people": ["k", "classes", "people", "row_count", "unique_people", "average_people"],
@@ -273,6 +277,23 @@ def check_t_to(rows: Rows) -> None:
         )
 
 
+def check_likeness(rows: Rows) -> None:
+    SHARED.table(rows[len(rows) // 3 :], COLUMNS)
+    SHARED.table(rows[: len(rows) // 2], COLUMNS, "other")
+    for part, other, reference_ in (
+        (rows[len(rows) // 3 :], None, ""),
+        (rows[len(rows) // 3 :], rows[: len(rows) // 2], ", reference := 'other'"),
+    ):
+        for column in ("s", "v"):
+            beta, delta = (
+                SHARED.sql(f"FROM duckanon.{macro}('t', ['a'], '{column}'{reference_})")
+                for macro in ("beta_likeness", "delta_disclosure")
+            )
+            figures = reference.likeness_figures(part, ["a"], column, other)
+            assert beta == [tuple(close(figures[name]) for name in ("beta", "enhanced_beta"))]
+            assert delta == [tuple(close(figures[name]) for name in ("delta", "present_delta"))]
+
+
 def check_proximity(rows: Rows) -> None:
     for column, epsilon in (("v", 0), ("v", 2), ("v", 4.5), ("w", 0.1), ("w", 2e6)):
         found = SHARED.one(f"FROM duckanon.proximity('t', ['a'], '{column}', {epsilon})")
@@ -357,6 +378,7 @@ test_random_skewness = property_test(check_skewness)
 test_random_t = property_test(check_t)
 test_random_t_to = property_test(check_t_to)
 test_random_proximity = property_test(check_proximity)
+test_random_likeness = property_test(check_likeness)
 test_random_value_diversity = property_test(check_value_diversity)
 test_random_violations = property_test(check_violations)
 test_random_row_risk = property_test(check_row_risk)
@@ -667,6 +689,8 @@ ONE_ROW = {
     "skewness": (0, 0),
     "t_closeness": (None,),
     "t_closeness_to": (None,),
+    "beta_likeness": (None, None),
+    "delta_disclosure": (None, None),
     "proximity": (None,),
     "people": (None, 0, 0, 0, 0, None),
     "people_diversity": (None, None, 0, 0, 0),

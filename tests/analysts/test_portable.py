@@ -64,7 +64,7 @@ def test_golden_files_parse_in_their_own_dialect(dialect: str) -> None:
         "leakage",
         "skewness",
     ]
-    per_column += ["t_closeness"]
+    per_column += ["t_closeness", "beta_likeness", "delta_disclosure"]
     metrics = metric_queries("t", ["a"], ["s"])
     assert [metric.name for metric in metrics] == per_table + per_column
     assert len([statement for statement in parsed if statement is not None]) == len(per_table) + 2 * len(per_column)
@@ -105,7 +105,7 @@ def test_a_name_stays_a_name(dialect: str) -> None:
     odd = 'a"`\'\n; DROP TABLE "t"; --'
     script = metrics_script(quoted(odd), [odd], ["s\n; SELECT 1;"], dialect)
     statements = [statement for statement in sqlglot.parse(script, read=dialect) if statement is not None]
-    assert [type(statement) for statement in statements] == [sqlglot.exp.Select] * 15
+    assert [type(statement) for statement in statements] == [sqlglot.exp.Select] * 17
 
 
 # -- the figures --------------------------------------------------------------------------------------
@@ -305,6 +305,9 @@ def of_column(name: str, rows: list[Row], qi: Sequence[str], column: str, ordere
         return named("homogeneous_classes, homogeneous_rows, expected_classes", *found)
     if name == "skewness":
         return named("skewed_classes, skewed_rows", *reference.skewness(rows, qi, column, C))
+    if name in ("beta_likeness", "delta_disclosure"):
+        found = reference.likeness_figures(rows, qi, column)
+        return {title: found[title] for title in found if title.endswith(name.split("_")[0])}
     return named("t", reference.t(rows, qi, column, ordered=ordered))
 
 

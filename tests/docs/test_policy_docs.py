@@ -64,8 +64,16 @@ recursive = { c = 3.0, l = 2 }
 proximity = { epsilon = 500, m = 3 }
 levels = { 1 = ["x"], 2 = ["y"] }
 level_alpha = { 1 = 0.25 }
+delta = 0.5
 [sensitive.s.values.x]
 alpha = 0.2
+delta = 0.5
+[sensitive.r]
+recursive = { c = 3.0, l = 2 }
+proximity = { epsilon = 500, m = 3 }
+delta = { threshold = 0.5, present_only = true }
+[sensitive.r.values.x]
+delta = { threshold = 0.5, present_only = true }
 [columns]
 keep = ["ward"]
 pseudonyms = ["id"]
@@ -128,7 +136,7 @@ def parts(part: dict[str, Any], where: str = "") -> dict[str, dict[str, Any]]:
         inner.append(("*", part["additionalProperties"]))
     inner += [("*", child) for child in part.get("patternProperties", {}).values()]
     found = {}
-    if where and (not inner or any("$ref" in branch for branch in branches[1:])):
+    if where and (not inner or any("$ref" in b or b.get("type") == "number" for b in branches[1:])):
         found[where.removesuffix(".*")] = part
     for name, child in inner:
         found |= parts(child, f"{where}.{name}" if where else name)
@@ -273,8 +281,11 @@ PLAIN: dict[str, Any] = json.loads(json.dumps(tomllib.loads(WHOLE, parse_float=D
 OPTIONAL = [
     *("source.csv.delimiter", "source.csv.header", "source.csv.quote", "source.csv.null", "source.csv.encoding"),
     *("source.csv.dateformat", "source.database", "privacy.suppression", "privacy.unmapped", "privacy.entity"),
-    *(f"sensitive.s.{name}" for name in ("l", "entropy_l", "t", "alpha", "alp", "dif", "publish", "level_l")),
-    *(f"sensitive.s.values.x.{name}" for name in ("alp", "dif", "l", "sensitivity")),
+    *(
+        f"sensitive.s.{name}"
+        for name in ("l", "entropy_l", "t", "beta", "enhanced_beta", "alpha", "alp", "dif", "publish", "level_l")
+    ),
+    *(f"sensitive.s.values.x.{name}" for name in ("beta", "alp", "dif", "l", "sensitivity")),
     *("sensitive.s.level_weight", "columns.identifiers", "columns.drop"),
     *(f"search.{name}" for name in ("loss", "weighting", "time_limit", "nodes", "beta")),
     *(f"release.{name}" for name in ("partition_by", "delimiter", "header", "null", "escape_formulas", "mode")),
@@ -289,6 +300,7 @@ OPTIONAL = [
     *("privacy.nonsense", "quasi_identifiers.a.nonsense", "sensitive.s.nonsense", "sensitive.s.values.x.nonsense"),
     *("columns.nonsense", "pseudonyms.nonsense", "search.nonsense", "release.nonsense", "ledger.nonsense"),
     *("quasi_identifiers.a.hierarchy.nonsense", "sensitive.s.recursive.nonsense", "sensitive.s.proximity.nonsense"),
+    *("sensitive.r.delta.nonsense", "sensitive.r.values.x.delta.nonsense"),
 ]
 PROBES: list[Any] = [
     True,

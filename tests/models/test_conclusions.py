@@ -13,6 +13,7 @@ from duckanon.census.values import describe_values
 from duckanon.models import ClassModel
 from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.models.diversity import Recursive
+from duckanon.models.likeness import Delta
 from duckanon.models.proximity import Proximity
 from duckanon.models.registry import asked, class_rules, column_models
 from duckanon.policy import Sensitive, ValueThresholds
@@ -26,12 +27,18 @@ WANTED = {
     "recursive": Sensitive("s", {"recursive": Recursive(2.0, 2)}),
     "value_l": Sensitive("s", values={"1": ValueThresholds({"l": 4})}),
     "t": Sensitive("s", {"t": 0.3}),
+    "beta": Sensitive("s", {"beta": 2.0}, values={"1": ValueThresholds({"beta": 5.0})}),
+    "enhanced_beta": Sensitive("s", {"enhanced_beta": 1.5}),
+    "delta": Sensitive("s", values={value: ValueThresholds({"delta": Delta(1.2)}) for value in "16"}),
+    "delta of present values": Sensitive("s", {"delta": Delta(1.2, present_only=True)}),
     "alpha": Sensitive("s", {"alpha": 0.5}, values={"1": ValueThresholds({"alpha": 0.3})}),
     "level_l": Sensitive("s", {"level_l": 2}, levels=LEVELS),
     "level_alpha": Sensitive("s", {"level_alpha": {1: 0.4, 3: 0.6}}, levels=LEVELS),
     "level_weight": Sensitive("s", {"level_weight": 1.5}, levels=LEVELS),
     "proximity": Sensitive("s", {"proximity": Proximity(1, 2)}),
 }
+# What too few of the random classes hold.
+STRICT = {"delta of every value": Sensitive("s", {"delta": Delta(1.2)})}
 
 
 class Judged(NamedTuple):
@@ -65,7 +72,8 @@ def pairs(wanted: Sensitive, numeric: bool = True) -> list[tuple[Judged, Judged,
 
 
 def test_every_model_of_classes_is_asked() -> None:
-    assert list(WANTED) == [model.name for model in column_models() if isinstance(model, ClassModel)]
+    names = dict.fromkeys(model.name for wanted in WANTED.values() for model, _ in asked(wanted))
+    assert list(names) == [model.name for model in column_models() if isinstance(model, ClassModel)]
 
 
 @pytest.mark.parametrize("name", WANTED)
@@ -76,19 +84,20 @@ def test_what_is_said_of_merging_is_so(name: str) -> None:
     assert 100 < sum(one for one, _, _ in found) < PAIRS - 100, "some hold, some do not"
     kept = all(both for one, other, both in found if one and other)
     kept_by_any = all(both for one, other, both in found if one or other)
-    assert (kept, kept_by_any) == (model.monotone, model.closed_under_growing)
+    assert (kept, kept_by_any) == (model.holds_merged(WANTED[name]), model.closed_under_growing)
 
 
-@pytest.mark.parametrize(("name", "numeric"), [*((name, True) for name in WANTED), ("t", False)])
+@pytest.mark.parametrize(("name", "numeric"), [*((name, True) for name in WANTED | STRICT), ("t", False)])
 def test_what_lasts_fails_in_the_parts(name: str, numeric: bool) -> None:
     """Rows that are said to fail at every finer node do: no two parts of a class have fewer. One fails at the least
     where merging is safe; nobody says it of a class that holds."""
-    ((model, _), *_) = asked(WANTED[name])
+    wanted = (WANTED | STRICT)[name]
+    ((model, _), *_) = asked(wanted)
     assert isinstance(model, ClassModel)
-    lasting = []
-    for one, other, both in pairs(WANTED[name], numeric):
+    lasting, monotone = [], model.holds_merged(wanted)
+    for one, other, both in pairs(wanted, numeric):
         failing = sum(part.rows for part in (one, other) if part.failing)
         assert both.lasting <= failing
-        assert (both.lasting > 0) == (both.failing and model.monotone)
+        assert (both.lasting > 0) == (both.failing and monotone)
         lasting.append(both.lasting)
-    assert (max(lasting) > 1) == model.monotone, "some say more than that"
+    assert (max(lasting) > 1) == monotone, "some say more than that"

@@ -25,6 +25,9 @@ l = 2
 entropy_l = 1.0
 recursive = { c = 9.0, l = 2 }
 t = 0.9
+beta = 9.0
+enhanced_beta = 9.0
+delta = { threshold = 9.0, present_only = true }
 alpha = 0.9
 alp = 0.9
 dif = 0.9
@@ -33,9 +36,12 @@ level_alpha = { 2 = 0.9, 1 = 0.8 }
 level_l = 1
 level_weight = 0
 [sensitive.disease.values.flu]
+delta = 8
 alpha = 0.8
 l = 2
 [sensitive.disease.values.HIV]
+beta = 8
+enhanced_beta = 8
 alp = 0.8
 dif = 0.8
 alpha = 0.8
@@ -49,8 +55,11 @@ to = "released"
 
 def test_the_models_that_there_are() -> None:
     """In the order in which their constraints are told, but for those of the whole table, which come last."""
-    names = ["k", "distinct_l", "entropy_l", "recursive", "value_l", "t", "alpha", "alp", "dif"]
-    assert [model.name for model in every_model()] == [*names, "level_l", "level_alpha", "level_weight", "proximity"]
+    names = ["k", "distinct_l", "entropy_l", "recursive", "value_l", "t", "beta", "enhanced_beta", "delta", "alpha"]
+    assert [model.name for model in every_model()] == [
+        *names,
+        *("alp", "dif", "level_l", "level_alpha", "level_weight", "proximity"),
+    ]
 
 
 def test_no_two_models_claim_one_key() -> None:
@@ -66,6 +75,12 @@ def test_the_order_of_constraints() -> None:
         ("recursive", None, 9.0),
         ("value_l", "flu", 2),
         ("t", None, 0.9),
+        ("beta", "HIV", 8.0),
+        ("beta", None, 9.0),
+        ("enhanced_beta", "HIV", 8.0),
+        ("enhanced_beta", None, 9.0),
+        ("delta", "flu", 8.0),
+        ("delta", None, 9.0),
         ("alpha", "flu", 0.8),
         ("alpha", "HIV", 0.8),
         ("alpha", None, 0.9),

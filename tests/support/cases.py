@@ -106,7 +106,7 @@ def toml(value: Any) -> str:
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(toml, value))}]"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (str, bool)) else str(value)
 
 
 TEXTS = st.text(alphabet="ab1é*' \",\\", max_size=4)
@@ -257,6 +257,8 @@ SHARES = st.one_of(FRACTIONS.map(lambda f: round(f[0] / f[1], 12)), st.integers(
 LOOSE = st.sampled_from(["loose", "loose", "any"]).flatmap(
     lambda which: SHARES if which == "any" else SHARES.filter(lambda share: share >= 0.45)
 )
+GAINS = st.sampled_from([0.25, 0.5, 1.0, 2.0, 3.5])
+DELTAS = st.builds(ref.Delta, st.sampled_from([0.3, 0.7, 1.1, 2.5]), st.booleans())
 LEAST = st.sampled_from([1.0, 1.2, 1.5, 1.9, 2.0, 2.5])
 
 
@@ -278,6 +280,7 @@ def sensitives(draw: st.DrawFn, name: str) -> tuple[Column, ref.Sensitive]:
         alpha=maybe(draw, LOOSE),
         alp=maybe(draw, LOOSE),
         dif=maybe(draw, st.one_of(st.just(0), SHARES)),
+        **likeness(draw, 6),
     )
     if type_ != "VARCHAR":
         epsilons = st.sampled_from([0, 1, 2, 0.5])
@@ -285,6 +288,11 @@ def sensitives(draw: st.DrawFn, name: str) -> tuple[Column, ref.Sensitive]:
     if chance(draw, 3):
         wanted = levelled(draw, wanted, column)
     return column, wanted if wanted.publish == "level" else named(draw, wanted, column)
+
+
+def likeness(draw: st.DrawFn, one_in: int) -> dict[str, Any]:
+    gains = {name: maybe(draw, GAINS, one_in) for name in ("beta", "enhanced_beta")}
+    return gains | {"delta": maybe(draw, DELTAS, one_in)}
 
 
 def levelled(draw: st.DrawFn, wanted: ref.Sensitive, column: Column) -> ref.Sensitive:
@@ -315,6 +323,7 @@ def named(draw: st.DrawFn, wanted: ref.Sensitive, column: Column) -> ref.Sensiti
             alp=maybe(draw, LOOSE, 3),
             dif=maybe(draw, st.one_of(st.just(0), SHARES), 3),
             l=maybe(draw, st.sampled_from([1, 2, 2, 3]), 3),
+            **likeness(draw, 6),
         )
         for name in names
     }

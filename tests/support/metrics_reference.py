@@ -202,6 +202,48 @@ def t(
     return max((distance(part, absent) for part in parts if part), default=None)
 
 
+def likeness(
+    rows: Sequence[Row], qi: Sequence[str], sensitive: str, reference: Sequence[Row] | None = None
+) -> dict[Any, list[tuple[float, float]]]:
+    """Of every value of the classes or of the reference its share p of the latter and q of each class; 0 of one that
+    has no value."""
+    everything = values(rows if reference is None else reference, sensitive)
+    parts = [values(members, sensitive) for members in classes(rows, qi).values()]
+    return {
+        value: [(everything[value] / max(1, everything.total()), part[value] / max(1, part.total())) for part in parts]
+        for value in {*everything, *values(rows, sensitive)}
+    }
+
+
+def beta(likenesses: Iterable[tuple[float, float]], enhanced: bool = False) -> float:
+    """Cao and Karras: the greatest (q - p) / p; enhanced, none is above -ln p."""
+    gains = [(p, math.inf if p == 0 else (q - p) / p) for p, q in likenesses if q > p]
+    if enhanced and any(p == 0 or gain > -math.log(p) + TOLERANCE for p, gain in gains):
+        return math.inf
+    return max((gain for _, gain in gains), default=0.0)
+
+
+def delta(likenesses: Iterable[tuple[float, float]], present_only: bool = False) -> float:
+    """Brickell and Shmatikov: the greatest |ln(q / p)|; a value that a class lacks is infinitely far."""
+    asked = [(p, q) for p, q in likenesses if q > 0 or not present_only]
+    return max((abs(math.log(q / p)) if p > 0 and q > 0 else math.inf for p, q in asked), default=0.0)
+
+
+def likeness_figures(
+    rows: Sequence[Row], qi: Sequence[str], sensitive: str, reference: Sequence[Row] | None = None
+) -> dict[str, float | None]:
+    """All of these; None where no threshold will do, or without any value."""
+    shares = [share for of_value in likeness(rows, qi, sensitive, reference).values() for share in of_value]
+    found = {
+        "beta": beta(shares),
+        "enhanced_beta": beta(shares, enhanced=True),
+        "delta": delta(shares),
+        "present_delta": delta(shares, present_only=True),
+    }
+    present = values(rows, sensitive)
+    return {name: figure if present and math.isfinite(figure) else None for name, figure in found.items()}
+
+
 def proximity(rows: Sequence[Row], qi: Sequence[str], sensitive: str, epsilon: float) -> float | None:
     """The largest share of a class within epsilon of one of its values."""
     shares = []

@@ -295,6 +295,12 @@ class Hierarchy:
 
 
 @dataclass(frozen=True)
+class Delta:
+    threshold: float
+    present_only: bool = False
+
+
+@dataclass(frozen=True)
 class OfValue:
     """Thresholds of one sensitive value, over those of its column."""
 
@@ -302,6 +308,9 @@ class OfValue:
     alp: float | None = None
     dif: float | None = None
     l: int | None = None  # noqa: E741 - the papers' letter
+    beta: float | None = None
+    enhanced_beta: float | None = None
+    delta: Delta | None = None
 
 
 @dataclass(frozen=True)
@@ -316,6 +325,9 @@ class Sensitive:
     alpha: float | None = None
     alp: float | None = None
     dif: float | None = None
+    beta: float | None = None
+    enhanced_beta: float | None = None
+    delta: Delta | None = None
     proximity: tuple[float, int] | None = None  # epsilon, m
     publish: str = "value"
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -348,7 +360,7 @@ class Sensitive:
             return self.level(shown)
         return shown if isinstance(shown, int) and shown >= 0 else None
 
-    def own(self, name: str) -> dict[str, float]:
+    def own(self, name: str) -> dict[str, Any]:
         """The values that have a threshold of that name for themselves."""
         found = {value: getattr(thresholds, name) for value, thresholds in self.values.items()}
         return {value: threshold for value, threshold in found.items() if threshold is not None}
@@ -428,6 +440,7 @@ def class_rules(wanted: Sensitive, source: Table) -> Iterator[Rule]:
     yield from _alpha_rules(wanted, bound)
     yield from _level_rules(wanted, bound)
     yield from _distance_rules(wanted, bound, source)
+    yield from _likeness_rules(wanted, bound, source)
 
 
 def _diversity_rules(wanted: Sensitive, bound: Bounds) -> Iterator[Rule]:
@@ -478,6 +491,39 @@ def _distance_rules(wanted: Sensitive, bound: Bounds, source: Table) -> Iterator
         epsilon, m = wanted.proximity
         near = lambda rows: metrics.proximity(rows, ONE_CLASS, wanted.column, epsilon) or 0.0  # noqa: E731
         yield bound("proximity", "most", 1 / m), near
+
+
+def _likeness_rules(wanted: Sensitive, bound: Bounds, source: Table) -> Iterator[Rule]:
+    for name in ("beta", "enhanced_beta", "delta"):
+        own, of_column = wanted.own(name), getattr(wanted, name)
+        for value, threshold in own.items():
+            yield _likeness_rule(name, threshold, wanted, bound, source, value)
+        if of_column is not None:
+            yield _likeness_rule(name, of_column, wanted, bound, source)
+
+
+def _likeness_rule(
+    name: str, threshold: Any, wanted: Sensitive, bound: Bounds, source: Table, named: str | None = None
+) -> Rule:
+    """A class without any value lacks every value, whatever is asked of it."""
+    own = wanted.own(name)
+    present_only = isinstance(threshold, Delta) and threshold.present_only
+
+    def figure(rows: Table) -> float:
+        found = metrics.likeness(rows, ONE_CLASS, wanted.column, source)
+        shares = [
+            share
+            for value, shares in found.items()
+            for share in shares
+            if (text(value) not in own if named is None else text(value) == named)
+        ]
+        if name != "delta":
+            return metrics.beta(shares, enhanced=name == "enhanced_beta")
+        bare = not metrics.values(rows, wanted.column) and not present_only
+        return math.inf if bare else metrics.delta(shares, present_only)
+
+    kind, most = ("below", threshold.threshold) if isinstance(threshold, Delta) else ("most", threshold)
+    return bound(name, kind, most, named), figure
 
 
 def recursive_c(rows: Table, column: str, l: int) -> float:  # noqa: E741
@@ -754,6 +800,7 @@ def sensitive_privacy(rows: Table, qi: Sequence[str], column: str, source: Table
     }
     distances = [closeness(members, column, source) for members in metrics.classes(rows, qi).values()]
     return {
+        **metrics.likeness_figures(rows, qi, column, source),
         "distinct_l": metrics.distinct_l(rows, qi, column),
         "entropy_l": metrics.entropy_l(rows, qi, column),
         "homogeneous_rows": metrics.homogeneity(rows, qi, column).rows,

@@ -685,6 +685,248 @@ SELECT
   MAX("distance") AS "t"
 FROM "distances";
 
+-- beta_likeness of "disease": by how many times its share of the table is a value's share of a class above it, at most? (enhanced_beta: NULL where it is by more than -LN of that share.)
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "reference" AS (
+  SELECT
+    "v",
+    SUM("y") AS "n"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+  GROUP BY
+    "v"
+), "valued" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "of_class"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+), "domain" AS (
+  SELECT
+    "v",
+    SUM("n") AS "n"
+  FROM (
+    SELECT
+      "v",
+      "n"
+    FROM "reference"
+    UNION ALL
+    SELECT DISTINCT
+      "v",
+      0 AS "n"
+    FROM "valued"
+  ) AS "both_"
+  GROUP BY
+    "v"
+), "whole" AS (
+  SELECT
+    SUM("n") AS "total"
+  FROM "domain"
+), "found" AS (
+  SELECT
+    "valued"."v" AS "v",
+    MAX(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "highest",
+    MIN(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "lowest",
+    COUNT(*) AS "classes"
+  FROM "valued"
+  JOIN "domain"
+    ON "valued"."v" = "domain"."v"
+  CROSS JOIN "whole"
+  WHERE
+    "n" > 0
+  GROUP BY
+    "valued"."v"
+), "each_class" AS (
+  SELECT
+    1 AS "one"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+), "every_class" AS (
+  SELECT
+    COUNT(*) AS "classes"
+  FROM "each_class"
+), "likenesses" AS (
+  SELECT
+    "domain"."v" AS "v",
+    COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
+    "highest" AS "highest",
+    "lowest" AS "lowest",
+    "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
+  FROM "domain"
+  LEFT JOIN "found"
+    ON "domain"."v" = "found"."v"
+  CROSS JOIN "whole"
+  CROSS JOIN "every_class"
+)
+SELECT
+  CASE WHEN COUNT(CASE WHEN "share" = 0 THEN 1 END) = 0 THEN MAX("highest") - 1 END AS "beta",
+  CASE
+    WHEN COUNT(
+      CASE
+        WHEN "share" = 0 OR "highest" - 1 > CAST('1e-09' AS DOUBLE) - LN(NULLIF("share", 0))
+        THEN 1
+      END
+    ) = 0
+    THEN MAX("highest") - 1
+  END AS "enhanced_beta"
+FROM "likenesses";
+
+-- delta_disclosure of "disease": which |LN(q / p)| has a value's share q of a class, p being that of the table, at most? (delta: NULL where a class lacks a value. present_delta: of the values that a class has.)
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "disease" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "reference" AS (
+  SELECT
+    "v",
+    SUM("y") AS "n"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+  GROUP BY
+    "v"
+), "valued" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "of_class"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+), "domain" AS (
+  SELECT
+    "v",
+    SUM("n") AS "n"
+  FROM (
+    SELECT
+      "v",
+      "n"
+    FROM "reference"
+    UNION ALL
+    SELECT DISTINCT
+      "v",
+      0 AS "n"
+    FROM "valued"
+  ) AS "both_"
+  GROUP BY
+    "v"
+), "whole" AS (
+  SELECT
+    SUM("n") AS "total"
+  FROM "domain"
+), "found" AS (
+  SELECT
+    "valued"."v" AS "v",
+    MAX(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "highest",
+    MIN(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "lowest",
+    COUNT(*) AS "classes"
+  FROM "valued"
+  JOIN "domain"
+    ON "valued"."v" = "domain"."v"
+  CROSS JOIN "whole"
+  WHERE
+    "n" > 0
+  GROUP BY
+    "valued"."v"
+), "each_class" AS (
+  SELECT
+    1 AS "one"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+), "every_class" AS (
+  SELECT
+    COUNT(*) AS "classes"
+  FROM "each_class"
+), "likenesses" AS (
+  SELECT
+    "domain"."v" AS "v",
+    COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
+    "highest" AS "highest",
+    "lowest" AS "lowest",
+    "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
+  FROM "domain"
+  LEFT JOIN "found"
+    ON "domain"."v" = "found"."v"
+  CROSS JOIN "whole"
+  CROSS JOIN "every_class"
+)
+SELECT
+  CASE
+    WHEN COUNT(CASE WHEN "share" = 0 OR "missing" > 0 THEN 1 END) = 0
+    THEN MAX(GREATEST(ABS(LN("highest")), ABS(LN("lowest"))))
+  END AS "delta",
+  CASE
+    WHEN COUNT(CASE WHEN "share" = 0 THEN 1 END) = 0
+    THEN MAX(GREATEST(ABS(LN("highest")), ABS(LN("lowest"))))
+  END AS "present_delta"
+FROM "likenesses";
+
 -- l_diversity of "salary": how many distinct values, and how many evenly spread ones, has the least diverse class?
 WITH "renamed" AS (
   SELECT
@@ -1168,3 +1410,245 @@ WITH "renamed" AS (
 SELECT
   MAX("distance") AS "t"
 FROM "distances";
+
+-- beta_likeness of "salary": by how many times its share of the table is a value's share of a class above it, at most? (enhanced_beta: NULL where it is by more than -LN of that share.)
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "reference" AS (
+  SELECT
+    "v",
+    SUM("y") AS "n"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+  GROUP BY
+    "v"
+), "valued" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "of_class"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+), "domain" AS (
+  SELECT
+    "v",
+    SUM("n") AS "n"
+  FROM (
+    SELECT
+      "v",
+      "n"
+    FROM "reference"
+    UNION ALL
+    SELECT DISTINCT
+      "v",
+      0 AS "n"
+    FROM "valued"
+  ) AS "both_"
+  GROUP BY
+    "v"
+), "whole" AS (
+  SELECT
+    SUM("n") AS "total"
+  FROM "domain"
+), "found" AS (
+  SELECT
+    "valued"."v" AS "v",
+    MAX(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "highest",
+    MIN(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "lowest",
+    COUNT(*) AS "classes"
+  FROM "valued"
+  JOIN "domain"
+    ON "valued"."v" = "domain"."v"
+  CROSS JOIN "whole"
+  WHERE
+    "n" > 0
+  GROUP BY
+    "valued"."v"
+), "each_class" AS (
+  SELECT
+    1 AS "one"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+), "every_class" AS (
+  SELECT
+    COUNT(*) AS "classes"
+  FROM "each_class"
+), "likenesses" AS (
+  SELECT
+    "domain"."v" AS "v",
+    COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
+    "highest" AS "highest",
+    "lowest" AS "lowest",
+    "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
+  FROM "domain"
+  LEFT JOIN "found"
+    ON "domain"."v" = "found"."v"
+  CROSS JOIN "whole"
+  CROSS JOIN "every_class"
+)
+SELECT
+  CASE WHEN COUNT(CASE WHEN "share" = 0 THEN 1 END) = 0 THEN MAX("highest") - 1 END AS "beta",
+  CASE
+    WHEN COUNT(
+      CASE
+        WHEN "share" = 0 OR "highest" - 1 > CAST('1e-09' AS DOUBLE) - LN(NULLIF("share", 0))
+        THEN 1
+      END
+    ) = 0
+    THEN MAX("highest") - 1
+  END AS "enhanced_beta"
+FROM "likenesses";
+
+-- delta_disclosure of "salary": which |LN(q / p)| has a value's share q of a class, p being that of the table, at most? (delta: NULL where a class lacks a value. present_delta: of the values that a class has.)
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    "salary" AS "v"
+  FROM "clinic"."patients"
+), "counts" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    COUNT(*) AS "y"
+  FROM "renamed"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2",
+    "v"
+), "reference" AS (
+  SELECT
+    "v",
+    SUM("y") AS "n"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+  GROUP BY
+    "v"
+), "valued" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    "v",
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "of_class"
+  FROM "counts"
+  WHERE
+    NOT "v" IS NULL
+), "domain" AS (
+  SELECT
+    "v",
+    SUM("n") AS "n"
+  FROM (
+    SELECT
+      "v",
+      "n"
+    FROM "reference"
+    UNION ALL
+    SELECT DISTINCT
+      "v",
+      0 AS "n"
+    FROM "valued"
+  ) AS "both_"
+  GROUP BY
+    "v"
+), "whole" AS (
+  SELECT
+    SUM("n") AS "total"
+  FROM "domain"
+), "found" AS (
+  SELECT
+    "valued"."v" AS "v",
+    MAX(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "highest",
+    MIN(
+      CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
+        CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
+      )
+    ) AS "lowest",
+    COUNT(*) AS "classes"
+  FROM "valued"
+  JOIN "domain"
+    ON "valued"."v" = "domain"."v"
+  CROSS JOIN "whole"
+  WHERE
+    "n" > 0
+  GROUP BY
+    "valued"."v"
+), "each_class" AS (
+  SELECT
+    1 AS "one"
+  FROM "counts"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+), "every_class" AS (
+  SELECT
+    COUNT(*) AS "classes"
+  FROM "each_class"
+), "likenesses" AS (
+  SELECT
+    "domain"."v" AS "v",
+    COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
+    "highest" AS "highest",
+    "lowest" AS "lowest",
+    "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
+  FROM "domain"
+  LEFT JOIN "found"
+    ON "domain"."v" = "found"."v"
+  CROSS JOIN "whole"
+  CROSS JOIN "every_class"
+)
+SELECT
+  CASE
+    WHEN COUNT(CASE WHEN "share" = 0 OR "missing" > 0 THEN 1 END) = 0
+    THEN MAX(GREATEST(ABS(LN("highest")), ABS(LN("lowest"))))
+  END AS "delta",
+  CASE
+    WHEN COUNT(CASE WHEN "share" = 0 THEN 1 END) = 0
+    THEN MAX(GREATEST(ABS(LN("highest")), ABS(LN("lowest"))))
+  END AS "present_delta"
+FROM "likenesses";
