@@ -12,12 +12,13 @@ from duckanon.audit.linkable import Linkable
 from duckanon.audit.questions import People, Rows
 from duckanon.engine import Type
 from duckanon.models import Finding
-from duckanon.models.closeness import distance
+from duckanon.models.distances import distance
 from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.levels import shown_level
 from duckanon.models.likeness import FIGURES, likenesses
 from duckanon.models.registry import asked
+from duckanon.models.wanted import ancestors
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
 from duckanon.query.expressions import case_of, column, literal, table
@@ -54,7 +55,7 @@ class Audit:
 @dataclass(frozen=True)
 class AuditedColumn:
     """A sensitive column as the relation holds it. `reference`: what t is measured against, where the relation lies, as
-    n rows or people for every value v."""
+    n rows or people for every value v, with the nodes above it where these count."""
 
     wanted: Sensitive
     column: str
@@ -100,7 +101,9 @@ class _AskedColumn:
         self.counts = self._counted("counts", self._value)
         ((self.distinct_l, self.entropy_l, _),) = rows.ask(l_diversity(self.counts), "verify: l_diversity")
         ((_, self.homogeneous, _),) = rows.ask(homogeneity(self.counts), "verify: homogeneity")
-        ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.type.is_number), "verify: t_closeness")
+        ordered = part.type.is_number and not part.wanted.height
+        t = distance(self.counts, part.reference, ordered, ancestors(part.wanted))
+        ((self.t,),) = rows.ask(t, "verify: t_closeness")
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
         likeness = _likenesses(part, self.counts)

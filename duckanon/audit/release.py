@@ -14,6 +14,7 @@ from duckanon.census.values import ValueTable
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
+from duckanon.models.wanted import ancestors
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
@@ -72,13 +73,16 @@ def _kept(census: Census) -> list[str]:
 
 
 def _reference(values: ValueTable, census: Census, scratch: Scratch) -> exp.Select:
-    """The source's distribution of a sensitive column, v and n, where the release is asked: what t is measured against.
+    """The source's distribution of a sensitive column, v and n, where the release is asked: what t is measured against,
+    with the nodes above each value where these count.
     To a warehouse afar the values are sent as texts, and are there what the column is."""
+    nodes = list(map(column, ancestors(values.wanted)))
     if scratch.engine is census.workbench:
-        return select(v="value", n="rows").from_(values.table)
-    texts = exp.select(text_of(column("value")).as_("value"), sql("CAST(rows AS BIGINT)").as_("n")).from_(values.table)
+        return select(*nodes, v="value", n="rows").from_(values.table)
+    text, n = text_of(column("value")), sql("CAST(rows AS BIGINT)")
+    texts = exp.select(text.as_("value"), n.as_("n"), *nodes).from_(values.table)
     sent = scratch.sent(f"reference_{values.index}", texts, "what t is measured against")
-    return select(v=_type(values).cast(column("value")), n="n").from_(sent)
+    return select(*nodes, v=_type(values).cast(column("value")), n="n").from_(sent)
 
 
 def _type(values: ValueTable) -> Type:

@@ -11,6 +11,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER
 from duckanon.hierarchy import Hierarchy
 from duckanon.models.classes import KNOWN
+from duckanon.models.wanted import ancestors
 from duckanon.query.expressions import column, sql, text_of
 
 
@@ -25,7 +26,8 @@ def with_values(index: int, tuples: Tuples, scratch: Scratch) -> exp.Table:
 
 def sent_values(values: ValueTable, warehouse: Warehouse, scratch: Scratch) -> exp.Table:
     """All that is known of a sensitive column's values, which are texts there."""
-    query = exp.select(text_of(column("value")).as_("value"), *map(column, KNOWN)).from_(values.table)
+    known = (*KNOWN, *ancestors(values.wanted))
+    query = exp.select(text_of(column("value")).as_("value"), *map(column, known)).from_(values.table)
     return scratch.sent(f"census_values_{values.index}", query, f"values of {values.column.name}", warehouse)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import cast
 
 from sqlglot import exp
@@ -19,6 +20,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.build import build_ground
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
@@ -143,10 +145,12 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     tuples = count_tuples(policy, source, scratch, _limited(policy, told))
     built, rows = tuples.built, tuples.rows
     people = _people(policy, tuples.every, scratch.workbench)
-    sensitive = [
-        value_table(index, asked, c, with_values(index, tuples, scratch), people is not None, scratch)
-        for index, (asked, c) in enumerate(source.sensitive)
-    ]
+    sensitive = []
+    for index, (asked, c) in enumerate(source.sensitive):
+        place = len(built.hierarchies) + index  # after those of the quasi-identifiers
+        ground = partial(build_ground, place, asked, c, source.warehouse, scratch)
+        values = with_values(index, tuples, scratch)
+        sensitive.append(value_table(index, asked, c, values, people is not None, scratch, ground))
     if tuples.warehouse is None:
         engine, afar = cast(Engine, scratch.workbench), None
         mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]

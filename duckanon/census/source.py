@@ -187,7 +187,9 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
 def _named_by_text(policy: Policy, warehouse: Warehouse, type_: Type) -> set[str]:
     """The columns whose values are found by a text that is not the same to all: of a view to each of its readers, of a
     moment in another engine than the workbench to both."""
-    sensitive = {folded(s.column) for s in policy.sensitive if s.values or s.levels}
+    listed = (Mask, Prefixes, MappingFile, MappingTable)
+    named = [s for s in policy.sensitive if s.values or s.levels or isinstance(s.hierarchy, listed)]
+    sensitive = {folded(s.column) for s in named}
     generalized = {folded(q.column): q.hierarchy for q in policy.quasi_identifiers}
     if policy.release.kind != "view":
         return sensitive if type_.zoned and not warehouse.is_workbench else set()
@@ -196,8 +198,7 @@ def _named_by_text(policy: Policy, warehouse: Warehouse, type_: Type) -> set[str
     if type_.family in (Family.OTHER, Family.LIST):
         return sensitive | set(generalized)
     as_texts = policy.unmapped == "top" and type_.is_float  # what is shown beside the top is a text
-    kinds = (Mask, Prefixes, MappingFile, MappingTable)
-    return sensitive | {name for name, kind in generalized.items() if as_texts or isinstance(kind, kinds)}
+    return sensitive | {name for name, kind in generalized.items() if as_texts or isinstance(kind, listed)}
 
 
 def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:
@@ -237,7 +238,8 @@ def reading_of(policy: Policy) -> Reading:
     listed = [column for column, hierarchy in kinds if isinstance(hierarchy, (Mask, MappingFile, MappingTable))]
     ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, (Intervals, Cuts))]
     dated = [column for column, hierarchy in kinds if isinstance(hierarchy, Dates)]
-    measured = [s.column for s in policy.sensitive if any(m.numbers is not Numbers.UNUSED for m in models_of(s))]
+    dated += [s.column for s in policy.sensitive if isinstance(s.hierarchy, Dates)]
+    measured = [s.column for s in policy.sensitive if any(m.numbers in _numbers(s) for m in models_of(s))]
     return Reading(
         texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
         numbers=tuple(measured),
@@ -246,6 +248,12 @@ def reading_of(policy: Policy) -> Reading:
         figures=tuple(s.column for s in policy.sensitive if s.publish == "value"),
         csv=policy.source.csv,
     )
+
+
+def _numbers(wanted: Sensitive) -> tuple[Numbers, ...]:
+    """What makes a column one of numbers: a hierarchy of other things than ranges weighs none."""
+    ranged = wanted.hierarchy is None or isinstance(wanted.hierarchy, (Intervals, Cuts))
+    return (Numbers.NEEDED, Numbers.WEIGHED) if ranged else (Numbers.NEEDED,)
 
 
 def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[Column]) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from duckanon.engine import Column, Type, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, SourceError
+from duckanon.hierarchy import Hierarchy
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
+from duckanon.models.wanted import ancestors
 from duckanon.policy import Sensitive
 from duckanon.query.expressions import case_of, column, literal, sql, table, text_of
 from duckanon.query.functions import cast_or_null, look
@@ -34,6 +36,7 @@ class ValueTable:
     distinct: int  # non-NULL values
     numeric: bool
     warnings: tuple[str, ...]
+    ground: Hierarchy | None = None  # by which the values lie apart
 
 
 def released_value(wanted: Sensitive, type_: Type, value: exp.Expr) -> exp.Expr:
@@ -45,8 +48,18 @@ def released_value(wanted: Sensitive, type_: Type, value: exp.Expr) -> exp.Expr:
     return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
 
 
+# Builds the hierarchy by which the values (value, n) of a sensitive column lie apart.
+Ground = Callable[[exp.Table], Hierarchy]
+
+
 def value_table(
-    index: int, wanted: Sensitive, source_column: Column, tuples: exp.Table, people: bool, scratch: Scratch
+    index: int,
+    wanted: Sensitive,
+    source_column: Column,
+    tuples: exp.Table,
+    people: bool,
+    scratch: Scratch,
+    built: Ground,
 ) -> ValueTable:
     """From the tuples of the source, whose rows or `people` are what the values' shares are of."""
     workbench = scratch.workbench
@@ -60,6 +73,13 @@ def value_table(
     value = column(f"s{index}")
     counts = exp.select(value.as_("value"), sql("COUNT(DISTINCT e)" if people else "SUM(n)").as_("rows")).from_(tuples)
     counts = counts.where(exp.Not(this=exp.Is(this=value, expression=exp.null()))).group_by(value)
+    ground = None
+    if wanted.hierarchy is not None:
+        n = sql("CAST(rows AS BIGINT)").as_("n")
+        domain = exp.select("value", n).from_(counts.subquery("counts"))
+        ground = built(scratch.table(f"domain_{index}", domain, f"values of {wanted.column}"))
+        wanted = replace(wanted, height=ground.height)
+        counts = _below_nodes(counts, ground)
     table = scratch.table(f"sensitive_{index}", describe_values(wanted, counts, numeric), f"values of {wanted.column}")
     ((distinct, unlevelled),) = workbench.fetch(exp.select("COUNT(*)", "COUNT(*) - COUNT(level)").from_(table))
     if distinct == 0:
@@ -72,9 +92,17 @@ def value_table(
         raise SourceError([Fault(f"{where}.levels", what, "list every value that the column has")])
     found = list(_mentioned(wanted, table, workbench)) if wanted.publish == "value" else []
     warnings = tuple(warning for part in found for warning in part.warnings("people" if people else "rows"))
-    if not numeric and (weighing := [m.written for m in models_of(wanted) if m.numbers is Numbers.WEIGHED]):
+    weighing = [model.written for model in models_of(wanted) if model.numbers is Numbers.WEIGHED]
+    if weighing and not numeric and ground is None:
         warnings += _nearly_numbers(wanted, weighing, source_column, table, workbench)
-    return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings)
+    return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings, ground)
+
+
+def _below_nodes(counts: exp.Select, ground: Hierarchy) -> exp.Select:
+    """The counts with the nodes above each value."""
+    nodes = [column(f"code_{level}", "mapped").as_(f"up_{level}") for level in range(1, ground.height)]
+    placed = exp.select("counts.value", "counts.rows", *nodes).from_(counts.subquery("counts"))
+    return placed.join(exp.alias_(ground.mapping, "mapped", table=True), on="counts.value = mapped.value")
 
 
 def _nearly_numbers(
@@ -100,7 +128,8 @@ def _nearly_numbers(
 
 
 def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.Query:
-    """All that the models ask about a value, from its count: one row per value of `counts` (value, rows).
+    """All that the models ask about a value, from its count: one row per value of `counts` (value, rows, and the nodes
+    above it where it lies in a hierarchy).
 
     With Q_i the share of the values up to the i-th: cumulated = Q_i, prefix = Σ_{j<i} Q_j.
     """
@@ -115,6 +144,7 @@ def describe_values(wanted: Sensitive, counts: exp.Query, numeric: bool) -> exp.
         (sql("CAST(value AS DOUBLE)") if numeric else exp.cast(exp.null(), "DOUBLE")).as_("number"),
         sql("CAST(rows AS DOUBLE) / CAST(SUM(rows) OVER () AS DOUBLE)").as_("share"),
         sql("COUNT(*) OVER ()").as_("values_"),
+        *map(column, ancestors(wanted)),
     ).from_(table("counts"))
     cumulated = exp.select("*", sql("SUM(share) OVER (ORDER BY code)").as_("cumulated")).from_(table("shares"))
     prefix = sql("COALESCE(SUM(cumulated) OVER (ORDER BY code ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)")

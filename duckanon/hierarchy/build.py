@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -23,7 +23,7 @@ from duckanon.hierarchy.unmapped import (
     top_must_be_alone,
     unmapped_fault,
 )
-from duckanon.policy import QuasiIdentifier
+from duckanon.policy import QuasiIdentifier, Sensitive
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.query.steps import select
 
@@ -78,6 +78,22 @@ def build_hierarchies(
     return Built(built, tuple(unmapped.values()), rows)
 
 
+def build_ground(
+    index: int, wanted: Sensitive, source_column: Column, warehouse: Warehouse, scratch: Scratch, values: exp.Table
+) -> Hierarchy:
+    """The hierarchy by which the values (value, n) of a sensitive column lie apart. It knows all of them: of a class
+    with one that is nowhere, nobody could say how far it lies from the source."""
+    assert wanted.hierarchy is not None
+    column, where = QuasiIdentifier(wanted.column, wanted.hierarchy), f"sensitive.{wanted.column}.t.hierarchy"
+    domain = _counted(values, scratch.workbench)
+    scheme = scheme_of(index, column, source_column, values, warehouse, scratch, where)
+    unmapped = find_unmapped(scheme, values, scratch.workbench)
+    if unmapped is not None:
+        fault = unmapped_fault(scheme, unmapped, values, scratch.workbench)
+        raise HierarchyError([replace(fault, remedy="add them to the hierarchy, or clean the source")])
+    return _build(scheme, domain, domain.rows, False, None, scratch)
+
+
 @dataclass(frozen=True)
 class _Domain:
     """The values of a column (value, n): how many there are, in how many rows, and how many of these have none."""
@@ -111,9 +127,12 @@ def _strangers(scheme: Scheme, domain: _Domain, workbench: Workbench, fate: str)
 
 
 def _count(index: int, wanted: QuasiIdentifier, domains: Domains, scratch: Scratch) -> _Domain:
-    table = domains.count(index, wanted.column)
+    return _counted(domains.count(index, wanted.column), scratch.workbench)
+
+
+def _counted(table: exp.Table, workbench: Workbench) -> _Domain:
     sums = [sql(f"CAST(COALESCE(SUM({n}), 0) AS BIGINT)") for n in ("n", "CASE WHEN value IS NULL THEN n END")]
-    ((distinct, rows, nulls),) = scratch.workbench.fetch(exp.select("COUNT(value)", *sums).from_(table))
+    ((distinct, rows, nulls),) = workbench.fetch(exp.select("COUNT(value)", *sums).from_(table))
     return _Domain(table, distinct, rows, nulls)
 
 

@@ -24,10 +24,7 @@ class Scheme:
     column: Column
     kind: Kind | None
     listing: Listing | None
-
-    @property
-    def where(self) -> str:
-        return f"quasi_identifiers.{self.wanted.column}.hierarchy"
+    where: str  # the key of the policy
 
     @property
     def height(self) -> int:
@@ -71,10 +68,12 @@ def scheme_of(
     domain: exp.Table,
     warehouse: Warehouse,
     scratch: Scratch,
+    where: str | None = None,
 ) -> Scheme:
-    where, spec = f"quasi_identifiers.{wanted.column}.hierarchy", wanted.hierarchy
+    where, spec = where or f"quasi_identifiers.{wanted.column}.hierarchy", wanted.hierarchy
     if isinstance(spec, MappingFile):
-        return Scheme(index, wanted, source_column, None, list_file(spec, index, where, scratch))
+        return Scheme(index, wanted, source_column, None, list_file(spec, index, where, scratch), where)
     if isinstance(spec, MappingTable):
-        return Scheme(index, wanted, source_column, None, list_table(spec, index, where, warehouse, scratch))
-    return Scheme(index, wanted, source_column, kind_of(spec, source_column, domain, where, scratch.workbench), None)
+        return Scheme(index, wanted, source_column, None, list_table(spec, index, where, warehouse, scratch), where)
+    kind = kind_of(spec, source_column, domain, where, scratch.workbench)
+    return Scheme(index, wanted, source_column, kind, None, where)

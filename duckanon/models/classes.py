@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,6 +9,7 @@ from sqlglot import exp
 from duckanon.models import ClassRule
 from duckanon.models.closeness import with_crossings
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
+from duckanon.models.rules import Over
 from duckanon.models.unit import ROWS, CountingUnit
 from duckanon.query.expressions import TOLERANCE, any_of, column, double, greatest, literal, same, sql, table
 from duckanon.query.steps import with_steps
@@ -265,11 +265,11 @@ def _figure(rule: ClassRule, unit: CountingUnit) -> exp.Expr:
     return sql(judged, size=size, known=rule.homogeneous, figure=figure)
 
 
-def _over(keys: list[exp.Column]) -> Callable[[str, str | None], exp.Expr]:
-    def over(aggregate: str, order: str | None) -> exp.Expr:
+def _over(keys: list[exp.Column]) -> Over:
+    def over(aggregate: str, order: str | None = None, within: str | None = None) -> exp.Expr:
         suffix = f"ORDER BY {order}" if order else ""
         window = sql(f"{aggregate} OVER ({suffix})")
-        window.set("partition_by", [key.copy() for key in keys])
+        window.set("partition_by", [key.copy() for key in [*keys, *([column(within)] if within else [])]])
         return window
 
     return over

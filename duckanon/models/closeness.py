@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from sqlglot import exp
 
-from duckanon.models.keys import Key
+from duckanon.models.distances import distance
+from duckanon.models.keys import Option, OptionKey
 from duckanon.models.model import ClassModel, Numbers
 from duckanon.models.questions import ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint, Over
 from duckanon.models.shares import with_total
-from duckanon.models.wanted import Wanted
-from duckanon.query.counts import ValueCounts
+from duckanon.models.wanted import Wanted, ancestors
 from duckanon.query.expressions import TOLERANCE, column, double, sql, table
 from duckanon.query.metrics import Metric, MetricRequest
-from duckanon.query.steps import select, with_steps
+from duckanon.query.steps import with_steps
 from duckanon.toml.checks import number
 
 
 class Closeness(ClassModel):
-    """Ordered distance for numbers, equal distance for the rest. Both are convex: no union of classes is farther away
-    than the farthest of them."""
+    """Ordered distance for numbers, equal distance for the rest, or that of a hierarchy. All are convex: no union of
+    classes is farther away than the farthest of them."""
 
     name, order = "t", 20
-    key = Key(
+    key = OptionKey(
         "t",
         number(least=0, most=1),
         False,
         "how far a class may lie from the source's distribution (t-closeness): ordered distance for numbers, equal "
         "distance for the rest",
-        example=0.3,
+        0.3,
+        Option(
+            "hierarchy",
+            lambda value: None,  # it is read as those of quasi-identifiers are
+            "a hierarchy of the values, given as that of a quasi-identifier: two are as far apart as the level is high "
+            "at which they meet, by the height of the top",
+            {"$ref": "#/properties/quasi_identifiers/additionalProperties/properties/hierarchy"},
+        ),
+        lambda t, hierarchy: t,
     )
     monotone = True
     numbers = Numbers.WEIGHED
 
     def rule(self, constraint: Constraint, wanted: Wanted, numeric: bool) -> ClassRule:
+        if wanted.height:
+            known, windows = _nodes(wanted), partial(_masses, wanted)
+            return ClassRule(constraint, _hierarchical(wanted), known=known, windows=windows)
         if numeric:
             return ClassRule(constraint, sql(_ORDERED), windows=_ordered_windows, crossing=True)
         return ClassRule(constraint, sql(_EQUAL), windows=with_total)
 
     def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
         bound = double(rule.constraint.threshold + TOLERANCE)
+        if wanted.height:
+            shares, height = _sum(["share", *(f"share_{up}" for up in ancestors(wanted))]), double(wanted.height)
+            return sql(_HIERARCHICAL_LASTING, figure=rule.figure, bound=bound, shares=shares, height=height)
         return sql(_ORDERED_LASTING if rule.crossing else _EQUAL_LASTING, figure=rule.figure, bound=bound)
 
     def measured(self, constraint: Constraint, released: ReleasedColumn) -> float | None:
@@ -123,130 +138,59 @@ _ORDERED_LASTING = """(:figure - :bound) * MAX(total)
     / NULLIF(MAX(GREATEST(values_ - whole, whole - 1) / NULLIF(values_ - 1, 0)) - :bound, 0)"""
 
 
-# -- asked of a release, and by analysts -----------------------------------------------------------
-
-
-def distance(counts: ValueCounts, reference: exp.Query, ordered: bool) -> exp.Select:
-    """t, the farthest that a class's distribution lies from that of the reference: n of every value v. NULL without any
-    value in either."""
-    valued = select(*counts.keys, column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
-    steps = _ordered_distance(counts) if ordered else _equal_distance(counts)
-    farthest = select(t="MAX(distance)").from_(table("distances"))
-    return counts.asked(farthest, reference=reference, valued=valued, **steps)
-
-
-def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:
-    """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
-    keys = [column(key.name, "valued") for key in counts.groups]
-    of_class = exp.Window(this=sql("SUM(valued.y)"), partition_by=[key.copy() for key in keys])
-    p, q = _ratio(column("y", "valued"), of_class), _ratio(sql("COALESCE(reference.n, 0)"), column("total"))
-    gaps = (
-        select(*keys, p=p, q=q)
-        .from_(table("valued"))
-        .join(table("reference"), on=sql("valued.v = reference.v"), join_type="left")
-        .join(table("totals"), join_type="cross")
-    )
-    apart = "SUM(CASE WHEN q >= p THEN CAST(0 AS DOUBLE) ELSE p - q END)"
-    return {
-        "totals": select(total="SUM(n)").from_(table("reference")),
-        "gaps": gaps,
-        "distances": select(distance=apart).from_(table("gaps")).group_by(*counts.groups),
-    }
-
-
-def _ordered_distance(counts: ValueCounts) -> dict[str, exp.Query]:
-    """1/(m−1) · Σ|P − Q| over the m values in order, with P and Q the cumulated shares of the class and the reference.
-
-    P changes only at the values that a class has. Between the i-th value and the next that it has, |P − Q| falls until
-    Q reaches P, at the value `turn`, and rises from there. With B(i) the sum of all Q before the i-th, such a stretch
-    sums to P (2 turn − i − next) + B(i) + B(next) − 2 B(turn), the one before the first value to B(first). Over a class
-    the B(next) and B(first) are the B(i) and the sum of all Q.
-    """
-    return {**_ladder(), **_stretches(counts), **_turns(), **_summed(counts)}
-
-
-def _ladder() -> dict[str, exp.Query]:
-    """The values of both in order, the i-th of them with its Q. `reached` is how many of the reference have a value up
-    to it, `before` the sum of these over all values before it: whole numbers, which a double holds exactly."""
-    both = exp.union(
-        select(column("v"), column("n")).from_(table("reference")),
-        select(column("v"), n="0").distinct().from_(table("valued")),
-        distinct=False,
-    )
-    reached = select(
-        column("v"),
-        i="ROW_NUMBER() OVER (ORDER BY v NULLS FIRST)",
-        reached="CAST(SUM(n) OVER (ORDER BY v NULLS FIRST) AS DOUBLE)",
-    )
-    ladder = select(
-        *map(column, ("v", "i", "reached")),
-        before="SUM(reached) OVER (ORDER BY i NULLS FIRST) - reached",
-        q="reached / total",
-    )
-    whole = select(values_="COUNT(*)", total="NULLIF(MAX(reached), CAST(0 AS DOUBLE))", area="SUM(reached)")
-    return {
-        "domain": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
-        "reached": reached.from_(table("domain")),
-        "whole": whole.from_(table("reached")),
-        "ladder": ladder.from_(table("reached")).join(table("whole"), join_type="cross"),
-    }
-
-
-def _stretches(counts: ValueCounts) -> dict[str, exp.Query]:
-    """From every value of a class to its next: c of its n have one up to here."""
-    placed = select(*counts.groups, column("y"), column("i"), column("before")).from_(table("valued"))
-    placed = placed.join(table("ladder"), on=sql("valued.v = ladder.v"))
-    by_value = exp.Ordered(this=column("i"), nulls_first=True)
-    stretches = select(
-        *counts.groups,
-        column("i"),
-        column("before"),
-        next_=counts.over_class("LEAD(i)", by_value),
-        c=sql("CAST(:c AS BIGINT)", c=counts.over_class("SUM(y)", by_value.copy())),
-        n=sql("CAST(:n AS BIGINT)", n=counts.over_class("SUM(y)")),
-    )
-    return {"placed": placed, "stretches": stretches.from_(table("placed"))}
-
-
-def _turns() -> dict[str, exp.Query]:
-    """Of every share c / n the first value whose Q reaches it: counted in one order of both."""
-    asked = select(column("c"), column("n"), at=_ratio(column("c"), column("n")), passed="0").distinct()
-    passed = select(c="CAST(NULL AS BIGINT)", n="CAST(NULL AS BIGINT)", at="q", passed="1").from_(table("ladder"))
-    turns = select(
-        column("c"),
-        column("n"),
-        column("at"),
-        turn="1 + SUM(passed) OVER (ORDER BY at NULLS FIRST, passed NULLS FIRST)",
-    )
-    return {
-        "marks": exp.union(asked.from_(table("stretches")), passed, distinct=False),
-        "turns": turns.from_(table("marks")),
-    }
-
-
-def _summed(counts: ValueCounts) -> dict[str, exp.Query]:
-    keys = [column(key.name, "stretches") for key in counts.groups]
-    end = "COALESCE(next_, values_ + 1)"
-    turned = (
-        select(
-            *keys,
-            *map(column, ("i", "before", "at", "values_", "total", "area")),
-            end_=end,
-            turn_=f"GREATEST(i, LEAST({end}, turn))",
+# The distance of a hierarchy is that of moving mass along its edges: two for every level up to where values meet. What
+# enters or leaves a node passes the one above it, so that all levels below the top pay their equal distances, and the
+# whole is the mean of these (Li et al., 2007, sum the same over the inner nodes).
+def placed_rules(wanted: Wanted) -> Iterator[ClassRule]:
+    """Every value is in the hierarchy by which they lie apart: a run refuses data without, a view meets it later."""
+    for up in ancestors(wanted)[:1]:
+        figure = sql(
+            "SUM(CASE WHEN value IS NOT NULL AND :above IS NULL THEN y ELSE 0 END)", above=column(f"node_{up}")
         )
-        .from_(table("stretches"))
-        .join(table("turns"), on=sql("stretches.c = turns.c AND stretches.n = turns.n"))
-        .join(table("whole"), join_type="cross")
-    )
-    distances = select(
-        distance="""(
-            SUM(turned.at * CAST(2 * turn_ - turned.i - end_ AS DOUBLE))
-            + (SUM(2 * (turned.before - ladder.before)) + MAX(area)) / MAX(total)
-        ) / CAST(GREATEST(MAX(values_) - 1, 1) AS DOUBLE)"""
-    )
-    distances = distances.from_(table("turned")).join(table("ladder"), on=sql("ladder.i = turned.turn_"))
-    return {"turned": turned, "distances": distances.group_by(*counts.groups)}
+        yield ClassRule(Constraint("placed", wanted.column, None, 0), figure, known=_nodes(wanted))
 
 
-def _ratio(part: exp.Expr, whole: exp.Expr) -> exp.Expr:
-    return sql("CAST(:part AS DOUBLE) / CAST(:whole AS DOUBLE)", part=part, whole=whole)
+def _nodes(wanted: Wanted) -> dict[str, exp.Expr]:
+    """The nodes above a value, and their shares of the source."""
+    known: dict[str, exp.Expr] = {}
+    for up in ancestors(wanted):
+        known[f"node_{up}"] = column(up)
+        known[f"share_{up}"] = sql("SUM(share) OVER (PARTITION BY :above)", above=column(up))
+    return known
+
+
+def _masses(wanted: Wanted, over: Over) -> Mapping[str, exp.Expr]:
+    """How many of a class are below a node, and how many values these have."""
+    windows = dict(with_total(over))
+    for up in ancestors(wanted):
+        windows[f"y_{up}"] = over("SUM(y)", within=f"node_{up}")
+        windows[f"values_{up}"] = over("COUNT(value)", within=f"node_{up}")
+    return windows
+
+
+def _hierarchical(wanted: Wanted) -> exp.Expr:
+    levels = [sql(_EQUAL)]
+    for up in ancestors(wanted):
+        below, share, times = (column(f"{name}_{up}") for name in ("y", "share", "values"))
+        levels.append(sql(_EQUAL_NODES, below=below, share=share, times=times))
+    return sql(":sum / :height", sum=exp.paren(_total_of(levels)), height=double(wanted.height))
+
+
+def _sum(names: list[str]) -> exp.Expr:
+    return exp.paren(_total_of([column(name) for name in names]))
+
+
+def _total_of(parts: Sequence[exp.Expr]) -> exp.Expr:
+    total, *others = parts
+    for part in others:
+        total = exp.Add(this=total, expression=part)
+    return total
+
+
+# As of values; a node adds its gap once, in parts for each of its values that the class has.
+_EQUAL_NODES = """COALESCE(
+    (1 + SUM(CASE WHEN value IS NOT NULL THEN (ABS(:below / total - :share) - :share) / :times END)) / 2, 0)"""
+
+# As of ordered values; M is the farthest of the class's own values alone, which go: 1 less the mean share above it.
+_HIERARCHICAL_LASTING = """(:figure - :bound) * MAX(total)
+    / NULLIF(MAX(CASE WHEN value IS NOT NULL THEN 1 - :shares / :height END) - :bound, 0)"""

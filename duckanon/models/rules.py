@@ -15,8 +15,9 @@ from sqlglot import exp
 
 from duckanon.query.expressions import TOLERANCE, double
 
-# How a window over the rows of one class is written, given an aggregate and an order (or None).
-Over = Callable[[str, str | None], exp.Expr]
+# How a window over the rows of one class is written, given an aggregate, an order (or None), and perhaps a column that
+# parts the class further.
+Over = Callable[..., exp.Expr]
 Windows = Callable[[Over], Mapping[str, exp.Expr]]
 
 

@@ -30,6 +30,15 @@ class Wanted(Protocol):
     def level_of(self) -> Mapping[str, int]: ...
     @property
     def needs_levels(self) -> bool: ...
+    @property
+    def height(self) -> int:
+        """Of the hierarchy by which its values lie apart; 0: there is none."""
+        ...
+
+
+def ancestors(wanted: Wanted) -> list[str]:
+    """What tells the nodes above a value apart, from its parent up to those below the top."""
+    return [f"up_{level}" for level in range(1, wanted.height)]
 
 
 def ordinal_of(wanted: Wanted, value: str | None) -> int:

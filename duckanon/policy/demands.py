@@ -53,6 +53,9 @@ def _demands(policy: Policy, other: Policy) -> dict[str, Demand]:
 def _column(wanted: Sensitive, other: Sensitive) -> dict[str, Demand]:
     by_level, others = ([k for _, k in column_keys() if isinstance(k, LevelKey) is of] for of in (True, False))
     demands = _asked(sorted(others, key=_single_and_rising_first), wanted, other)
+    if wanted.threshold("t") is not None and other.threshold("t") is not None:
+        # Values below one node lie closer to each other.
+        demands["t.hierarchy"] = Demand(0.0 if wanted.hierarchy is None else 1.0, False)
     demands["publish"] = Demand(1.0 if wanted.publish == "level" else None, True)
     return demands | _asked(by_level, wanted, other)
 

@@ -97,7 +97,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
         k=k,
         suppression=suppression,
         quasi_identifiers=quasi_identifiers,
-        sensitive=tuple(read_sensitive(n, s) for n, s in top.sections("sensitive")),
+        sensitive=tuple(read_sensitive(n, s, folder) for n, s in top.sections("sensitive")),
         identifiers=tuple(columns.get("identifiers", texts, [])),
         keep=tuple(columns.get("keep", texts, [])),
         search=_search(top.section("search")),

@@ -110,6 +110,8 @@ class Sensitive:
     publish: str = "value"
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     values: Mapping[str, ValueThresholds] = field(default_factory=dict)
+    hierarchy: HierarchySpec | None = None  # by which t measures how far values lie apart
+    height: int = 0  # of that hierarchy, once it is built
 
     def threshold(self, key: str) -> Any:
         """None: not asked for."""

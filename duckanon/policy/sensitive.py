@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from duckanon.models import Numbers
 from duckanon.models.keys import is_level
 from duckanon.models.registry import column_keys, models_of, value_keys
-from duckanon.policy import Sensitive, ValueThresholds
+from duckanon.policy import HierarchySpec, Sensitive, ValueThresholds
+from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.toml import Section
 from duckanon.toml.checks import number, one_of
 
 
-def read_sensitive(column: str, section: Section) -> Sensitive:
+def read_sensitive(column: str, section: Section, folder: Path) -> Sensitive:
     thresholds = _thresholds(section, of_levels=False)
     publish = section.get("publish", one_of("value", "level"), "value")
     levels = _levels(section)
     thresholds |= _thresholds(section, of_levels=True)
     values = {value: _value(inner) for value, inner in section.sections("values")}
     section.finish()
-    sensitive = Sensitive(column, thresholds, publish, levels, values)
+    sensitive = Sensitive(column, thresholds, publish, levels, values, _hierarchy(section, folder))
     _consistent(sensitive, section)
     return sensitive
+
+
+def _hierarchy(section: Section, folder: Path) -> HierarchySpec | None:
+    """That of the values, where t is to be measured by it."""
+    t = section.data.get("t")
+    if not isinstance(t, dict) or "hierarchy" not in t:
+        return None
+    return read_hierarchy(Section(t, section.key("t"), section.faults), folder)
 
 
 def _thresholds(section: Section, of_levels: bool) -> dict[str, Any]:
@@ -41,6 +51,8 @@ def _consistent(sensitive: Sensitive, section: Section) -> None:
     if sensitive.publish != "level":
         return
     # The value itself is not released, so nothing could verify a bound on it.
+    if sensitive.hierarchy is not None:
+        section.fault("t.hierarchy", "is of values, and the level is published", "leave it out: levels are in order")
     if sensitive.values:
         section.fault("values", "cannot be bounded when the level is published", "bound its level: level_alpha")
     for model in models:

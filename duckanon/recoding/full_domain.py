@@ -90,7 +90,7 @@ class FullDomain:
         census, node = self.at.census, self.at.node
         generalized = generalized_by_level(self.shown, node, source, keep)
         keys = [f"g{h.index}" for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
-        return guarded_view(self.measurer.policy, census, generalized, keys, source, rows)
+        return guarded_view(self.measurer.policy, census, generalized, keys, source, rows, keep)
 
     def fidelity(self) -> dict[str, Any]:
         if self.measurer.policy.search.where == "warehouse":

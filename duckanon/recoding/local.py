@@ -152,7 +152,7 @@ class LocalRecoding:
         names = [*(f"q{h.index}" for h in self.census.hierarchies if h.coded), *parted]
         placed = read_kept(kept, [*names, *self.keys])
         generalized = query.join(placed.subquery("placed"), on=same(names, "finest", "placed", nulls=True))
-        return guarded_view(self.policy, self.census, generalized, self.keys, source, rows)
+        return guarded_view(self.policy, self.census, generalized, self.keys, source, rows, keep)
 
     def _placed_values(self) -> exp.Select:
         """The placement in the values of the source, or their finest labels: q0 … (and s0 …), and the labels g0 … that

@@ -18,11 +18,13 @@ from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import shown_as_top
+from duckanon.models import ClassRule
 from duckanon.models.classes import SensitiveRules, class_steps
+from duckanon.models.closeness import placed_rules
 from duckanon.models.levels import levelled_rules
 from duckanon.models.registry import class_rules
 from duckanon.models.unit import ROWS
-from duckanon.policy import Policy
+from duckanon.policy import Policy, Sensitive
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
 from duckanon.query.steps import with_steps
 from duckanon.search.lattice import Node
@@ -32,22 +34,28 @@ Keeper = Callable[[str, exp.Query], exp.Table]
 
 
 def guarded_view(
-    policy: Policy, census: Census, generalized: exp.Select, keys: list[str], source: BoundSource, rows: exp.Table
+    policy: Policy,
+    census: Census,
+    generalized: exp.Select,
+    keys: list[str],
+    source: BoundSource,
+    rows: exp.Table,
+    keep: Keeper,
 ) -> exp.Select:
     """`generalized`, a query of the step `source` (g0 … labels, s0 …, k0 …, n), with the class-level constraints of the
     policy inside. `keys` are the labels that tell classes apart, `rows` the source itself.
 
     Rows whose value the hierarchy does not know are not shown, nor are classes with a sensitive value that needs a
-    level and has none. ALP and DIF belong to the whole table and were checked when the view was made; they are not
-    part of the guard.
+    level, or a place in a hierarchy, and has none. ALP and DIF belong to the whole table and were checked when the view
+    was made; they are not part of the guard.
     """
     judged = [
         SensitiveRules(values.index, table(f"source_values_{values.index}"), "value", rules)
         for values in census.sensitive
-        if (rules := (*class_rules(values.wanted, values.numeric), *levelled_rules(values.wanted)))
+        if (rules := (*class_rules(values.wanted, values.numeric), *_present_rules(values.wanted)))
     ]
     described = {
-        f"source_values_{part.index}": _described(census.sensitive[part.index], policy)
+        f"source_values_{part.index}": _described(census.sensitive[part.index], policy, keep)
         for part in judged
         if any(rule.describes_values for rule in part.rules)
     }
@@ -61,6 +69,11 @@ def guarded_view(
         **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=counting_unit(policy)),
         shown=_shown(census, keys, source),
     )
+
+
+def _present_rules(wanted: Sensitive) -> list[ClassRule]:
+    """What a run has made sure of, and may be otherwise later."""
+    return [*levelled_rules(wanted), *placed_rules(wanted)]
 
 
 def _shown(census: Census, keys: list[str], source: BoundSource) -> exp.Select:
@@ -85,13 +98,36 @@ def _shown(census: Census, keys: list[str], source: BoundSource) -> exp.Select:
     )
 
 
-def _described(values: ValueTable, policy: Policy) -> exp.Query:
+def _described(values: ValueTable, policy: Policy, keep: Keeper) -> exp.Query:
     """All that the models ask about the values of a sensitive column, as the source has them now."""
     value = column(f"s{values.index}")
     number = "COUNT(*)" if counting_unit(policy) is ROWS else "COUNT(DISTINCT e)"
     counts = exp.select(value.as_("value"), sql(number).as_("rows")).from_(table("source"))
     counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
+    if values.ground is not None:
+        counts = _below_nodes(counts, values.ground, keep)
     return describe_values(values.wanted, counts, values.numeric)
+
+
+def _below_nodes(counts: exp.Select, ground: Hierarchy, keep: Keeper) -> exp.Select:
+    """The counts with the labels of the nodes above each value; NULL: the hierarchy does not know it."""
+    raw, levels = column("value", "counted"), range(1, ground.height)
+    placed = exp.select(raw, column("rows", "counted")).from_(counts.subquery("counted"))
+    if ground.listing is not None:
+        alias = f"labels_{ground.index}"
+        names = {"value": "level_0"} | {f"up_{level}": f"level_{level}" for level in levels}
+        kept = keep(alias, exp.select(*(column(of).as_(name) for name, of in names.items())).from_(ground.listing))
+        on = exp.EQ(this=ground.matching.key(ground.column.type.released.text(raw)), expression=column("value", alias))
+        placed = placed.join(read_kept(kept, names).subquery(alias), on=on, join_type="left")
+        return placed.select(*(column(f"up_{level}", alias) for level in levels))
+    assert ground.kind is not None
+    unknown = ground.kind.unmapped(raw) or exp.false()
+    for level in levels:
+        label = exp.Try(this=ground.kind.label(raw, level))
+        placed = placed.select(
+            sql("CASE WHEN :unknown THEN NULL ELSE :label END", unknown=unknown, label=label).as_(f"up_{level}")
+        )
+    return placed
 
 
 def _without_statistics(value: exp.Expr) -> exp.Expr:

@@ -306,8 +306,8 @@ def of_column(name: str, rows: list[Row], qi: Sequence[str], column: str, ordere
     if name == "skewness":
         return named("skewed_classes, skewed_rows", *reference.skewness(rows, qi, column, C))
     if name in ("beta_likeness", "delta_disclosure"):
-        found = reference.likeness_figures(rows, qi, column)
-        return {title: found[title] for title in found if title.endswith(name.split("_")[0])}
+        shown = reference.likeness_figures(rows, qi, column)
+        return {title: figure for title, figure in shown.items() if title.endswith(name.split("_")[0])}
     return named("t", reference.t(rows, qi, column, ordered=ordered))
 
 

@@ -55,7 +55,7 @@ def test_random_policies(far: Lake, variant: Variant) -> None:
     variant = replace(variant, kind="table")
     with pytest.MonkeyPatch.context() as patch, warehouse(variant.case) as (near, folder):
         patch.setenv(KEY, "a key that is long enough for this test, 0123456789")
-        tables = ["people", *(part.table[0] for part in variant.case.generalized if part.table)]
+        tables = ["people", *(part.table[0] for part in variant.case.hierarchies if part.table)]
         released_alike(near, far, folder, variant.toml(), tables, variant.kind, variant.to)
 
 

@@ -21,7 +21,7 @@ def warehouse(case: Case) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
     """A database with the case's tables, and a folder with its files."""
     with tempfile.TemporaryDirectory() as name, duckdb.connect() as db:
         folder = Path(name)
-        for part in case.generalized:
+        for part in case.hierarchies:
             if part.file:
                 (folder / part.file[0]).write_text(part.file[1], encoding="utf-8", newline="")
             if part.table:

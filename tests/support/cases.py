@@ -8,7 +8,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from random import Random
@@ -51,6 +51,11 @@ class Case:
     policy: ref.Policy
     rows: tuple[dict[str, Value], ...]
     by_query: bool
+    grounds: Mapping[str, Generalized] = field(default_factory=dict)  # the hierarchies of sensitive columns
+
+    @property
+    def hierarchies(self) -> list[Generalized]:
+        return [*self.generalized, *self.grounds.values()]
 
     @property
     def problem(self) -> ref.Problem:
@@ -75,7 +80,7 @@ class Case:
                 q.column: {"hierarchy": g.hierarchy, "importance": q.importance} | bounds(q)
                 for q, g in zip(policy.quasi_identifiers, self.generalized, strict=True)
             },
-            "sensitive": {s.column: thresholds(s) for s in policy.sensitive},
+            "sensitive": {s.column: thresholds(s, self.grounds.get(s.column)) for s in policy.sensitive},
             "columns": {"identifiers": ["name"], "keep": list(policy.keep)},
             "search": {"method": policy.method, "weighting": policy.weighting},
             "release": {"kind": kind, "to": RELEASE},
@@ -90,8 +95,10 @@ def bounds(wanted: ref.QuasiIdentifier) -> dict[str, Any]:
     return {"at_least": wanted.at_least or None, "at_most": wanted.at_most}
 
 
-def thresholds(wanted: ref.Sensitive) -> dict[str, Any]:
-    found = {key: value for key, value in asdict(wanted).items() if key != "column"}
+def thresholds(wanted: ref.Sensitive, ground: Generalized | None = None) -> dict[str, Any]:
+    found = {key: value for key, value in asdict(wanted).items() if key not in ("column", "ground")}
+    if ground is not None:
+        found["t"] = {"threshold": wanted.t, "hierarchy": ground.hierarchy}
     if wanted.recursive:
         found["recursive"] = dict(zip(("c", "l"), wanted.recursive, strict=True))
     if wanted.proximity:
@@ -200,11 +207,15 @@ def calendars(draw: st.DrawFn) -> Generalized:
 
 
 @st.composite
-def listed(draw: st.DrawFn, place: int) -> Generalized:
+def listed(draw: st.DrawFn, place: int | str, column: Column | None = None) -> Generalized:
     """A random tree, as a table of the warehouse or as a file, that may list more than the source has."""
-    type_, values = draw(st.sampled_from([("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99)), numbers("DOUBLE")]))
-    column = Column(type_, draw(domain(values)), draw(domain(values)))
-    texts = {ref.text(value) for value in column.values + draw(domain(values))}
+    if column is None:
+        choices = [("VARCHAR", TEXTS), ("INTEGER", st.integers(-99, 99)), numbers("DOUBLE")]
+        type_, values = draw(st.sampled_from(choices))
+        column = Column(type_, draw(domain(values)), draw(domain(values)))
+        texts = {ref.text(value) for value in column.values + draw(domain(values))}
+    else:
+        texts = {ref.text(value) for value in column.values + column.later[:1]}
     tree: dict[str, tuple[str, ...]] = {text: (text,) for text in sorted(texts)}
     for level in range(1, draw(st.integers(0, 2)) + 1):
         parents: dict[str, str] = {}
@@ -217,7 +228,7 @@ def listed(draw: st.DrawFn, place: int) -> Generalized:
     return in_file(draw, place, column, list(tree.values()))
 
 
-def in_table(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
+def in_table(draw: st.DrawFn, place: int | str, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
     """A dimension table; whether it has the top itself or not, the hierarchy is the same."""
     kind = ref.Listed({line[0]: (*line[1:], "*") for line in lines})
     if len(lines[0]) > 1 and draw(st.booleans()):
@@ -226,7 +237,7 @@ def in_table(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str,
     return Generalized(column, kind, {"table": f"dim_{place}", "columns": columns}, table=(f"dim_{place}", lines))
 
 
-def in_file(draw: st.DrawFn, place: int, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
+def in_file(draw: st.DrawFn, place: int | str, column: Column, lines: list[tuple[str, ...]]) -> Generalized:
     """A CSV file; its top may have any name."""
     top = draw(st.sampled_from(["*", "anyone"]))
     lines = [(*line, top) for line in lines]
@@ -367,7 +378,19 @@ def cases(draw: st.DrawFn) -> Case:
         method=draw(st.sampled_from(["greedy", "greedy", "datafly"])),
         weighting=draw(st.sampled_from(["importance", "importance", "printed"])),
     )
-    return Case(columns, tuple(parts), policy, table(columns, size, seed), chance(draw, 5))
+    rows = table(columns, size, seed)
+    return with_grounds(draw, Case(columns, tuple(parts), policy, rows, chance(draw, 5)))
+
+
+def with_grounds(draw: st.DrawFn, case: Case) -> Case:
+    """Where t is asked of values, every second time by a hierarchy."""
+    grounds = {
+        wanted.column: draw(listed(f"s{place}", case.columns[wanted.column]))
+        for place, wanted in enumerate(case.policy.sensitive)
+        if wanted.t is not None and wanted.publish == "value" and chance(draw, 2)
+    }
+    found = (replace(s, ground=grounds[s.column].kind) if s.column in grounds else s for s in case.policy.sensitive)
+    return replace(case, policy=replace(case.policy, sensitive=tuple(found)), grounds=grounds)
 
 
 def table(columns: Mapping[str, Column], size: int, seed: int) -> tuple[dict[str, Value], ...]:

@@ -202,6 +202,24 @@ def t(
     return max((distance(part, absent) for part in parts if part), default=None)
 
 
+def hierarchical_distance(part: Counter[Any], whole: Counter[Any], paths: Mapping[Any, Sequence[Any]]) -> float:
+    """Li et al., 2007: what the children of an inner node have too much and too little meets there, and moves over its
+    height. `paths` lead from each value up to the top."""
+    height = len(next(iter(paths.values())))
+    extra = {value: part[value] / part.total() - whole[value] / whole.total() for value in paths}
+    cost = 0.0
+    for level in range(1, height + 1):
+        children: dict[Any, dict[Any, float]] = {}
+        for value, path in paths.items():
+            child = value if level == 1 else path[level - 2]
+            children.setdefault(path[level - 1], {})[child] = extra[child]
+        for found in children.values():
+            more, less = (sum(max(0.0, sign * one) for one in found.values()) for sign in (1, -1))
+            cost += level / height * min(more, less)
+        extra = {node: sum(found.values()) for node, found in children.items()}
+    return cost
+
+
 def likeness(
     rows: Sequence[Row], qi: Sequence[str], sensitive: str, reference: Sequence[Row] | None = None
 ) -> dict[Any, list[tuple[float, float]]]:

@@ -328,6 +328,7 @@ class Sensitive:
     beta: float | None = None
     enhanced_beta: float | None = None
     delta: Delta | None = None
+    ground: Kind | None = None  # by which t is measured
     proximity: tuple[float, int] | None = None  # epsilon, m
     publish: str = "value"
     levels: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -345,7 +346,8 @@ class Sensitive:
         """A value that needs a level has one; a run refuses others, a view hides their classes."""
         asked = self.level_l is not None or self.level_weight is not None or bool(self.level_alpha)
         needed = asked or self.publish == "level"
-        return value is None or not needed or self.level(value) is not None
+        placed = self.ground is None or self.ground.height == 1 or self.ground.knows(value)
+        return value is None or (placed and (not needed or self.level(value) is not None))
 
     def shown(self, value: Value) -> Value:
         """A value as the release shows it: itself, or its level (-1: it has none)."""
@@ -486,7 +488,8 @@ def _level_rules(wanted: Sensitive, bound: Bounds) -> Iterator[Rule]:
 
 def _distance_rules(wanted: Sensitive, bound: Bounds, source: Table) -> Iterator[Rule]:
     if wanted.t is not None:
-        yield bound("t", "most", wanted.t), partial(closeness, column=wanted.column, source=source)
+        figure = partial(closeness, column=wanted.column, source=source, ground=wanted.ground)
+        yield bound("t", "most", wanted.t), figure
     if wanted.proximity is not None:
         epsilon, m = wanted.proximity
         near = lambda rows: metrics.proximity(rows, ONE_CLASS, wanted.column, epsilon) or 0.0  # noqa: E731
@@ -545,8 +548,14 @@ def alpha(rows: Table, column: str, only: str | None = None, but: Container[str]
     return max(asked, default=0.0)
 
 
-def closeness(rows: Table, column: str, source: Table) -> float:
-    """t against the source's distribution: ordered distance for numbers; a class without a value is 0 away."""
+def closeness(rows: Table, column: str, source: Table, ground: Kind | None = None) -> float:
+    """t against the source's distribution: that of a hierarchy, or ordered distance for numbers; a class without a
+    value is 0 away. What a hierarchy does not know is below one node of its own."""
+    part, whole = metrics.values(rows, column), metrics.values(source, column)
+    if ground is not None:
+        levels = range(1, ground.height)
+        known = {v: [ground.label(v, at) for at in levels] if ground.knows(v) else [None] * len(levels) for v in whole}
+        return metrics.hierarchical_distance(part, whole, {v: [*known[v], "*"] for v in known}) if part else 0.0
     ordered = all(isinstance(value, (int, float, Decimal)) for value in metrics.values(source, column))
     return metrics.t(rows, ONE_CLASS, column, ordered=ordered, reference=source) or 0.0
 
@@ -786,19 +795,20 @@ def privacy(problem: Problem, judged: SensitiveRules) -> dict[str, Any]:
         "rows_at_risk": risk.rows_at_risk,
         "unique_rows": risk.unique_rows,
         "sensitive": {
-            s.column: sensitive_privacy(judged.released, problem.qi, s.column, source) for s in problem.policy.sensitive
+            s.column: sensitive_privacy(judged.released, problem.qi, s, source) for s in problem.policy.sensitive
         },
     }
 
 
-def sensitive_privacy(rows: Table, qi: Sequence[str], column: str, source: Table) -> dict[str, Any]:
+def sensitive_privacy(rows: Table, qi: Sequence[str], wanted: Sensitive, source: Table) -> dict[str, Any]:
+    column = wanted.column
     counts, highest = metrics.values(rows, column), metrics.alpha(rows, qi, column)
     leaks = metrics.leakage(rows, qi, column)
     values = {
         text(value): {"rows": count, "alpha": highest[value], "alp": leaks[value].alp, "dif": leaks[value].dif}
         for value, count in counts.items()
     }
-    distances = [closeness(members, column, source) for members in metrics.classes(rows, qi).values()]
+    distances = [closeness(members, column, source, wanted.ground) for members in metrics.classes(rows, qi).values()]
     return {
         **metrics.likeness_figures(rows, qi, column, source),
         "distinct_l": metrics.distinct_l(rows, qi, column),
