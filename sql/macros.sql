@@ -699,6 +699,83 @@ COMMENT ON MACRO TABLE duckanon.t_closeness_to IS
     't-closeness to the distribution of the same column in another table, such as the source of a release: t.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- t_closeness_by(tbl, qi, sensitive, hierarchy, reference := NULL): t by a hierarchy of the values.
+--   hierarchy  a table or view with it: level_0, level_1, … and one top as its last level (a hierarchy file, or what
+--              `duckanon hierarchy POLICY COLUMN --csv` prints)
+--   reference  as of t_closeness_to; none: tbl itself.
+--   Output  t: the greatest distance of a class's distribution from that of the reference, where two values are as far
+--           apart as the level at which they meet, by the height of the top; NULL when either table has no value.
+--   NULL    left out of all distributions; a class without any value contributes nothing.
+--   Formula The mean, over the levels below the top, of the equal distances of what both show there: half the sum of
+--           |p - q|. It is the earth mover's distance: what enters or leaves a node passes the edge above it.
+CREATE OR REPLACE MACRO duckanon.t_closeness_by(tbl, qi, sensitive, hierarchy, reference := NULL) AS TABLE
+WITH duckanon_records AS NOT MATERIALIZED (
+    SELECT COLUMNS(qi) AS "q_\0", COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+            THEN error('duckanon.t_closeness_by: qi must be a list of one or more column names')
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.t_closeness_by: sensitive must be one column name')
+        WHEN list_contains(list_transform(TRY_CAST(qi AS VARCHAR[]), lambda q: lower(q)), lower(sensitive::VARCHAR))
+            THEN error('duckanon.t_closeness_by: the sensitive column ' || sensitive::VARCHAR || ' is also in qi')
+        ELSE tbl END)
+), duckanon_reference AS NOT MATERIALIZED (
+    SELECT COLUMNS([sensitive]) AS s
+    FROM query_table(CASE
+        WHEN typeof(sensitive) <> 'VARCHAR' THEN error('duckanon.t_closeness_by: sensitive must be one column name')
+        ELSE coalesce(reference, tbl) END)
+), duckanon_levels AS (
+    UNPIVOT (
+        SELECT DISTINCT COLUMNS(['level_0'])::VARCHAR AS s, COLUMNS('^level_[0-9]+$')::VARCHAR
+        FROM query_table(hierarchy)
+    ) ON COLUMNS('^level_[0-9]+$') INTO NAME level VALUE node
+), height AS MATERIALIZED (
+    SELECT substr(level, 7)::INTEGER AS h, count(DISTINCT node) AS tops
+    FROM duckanon_levels
+    GROUP BY h
+    ORDER BY h DESC
+    LIMIT 1
+), nodes AS MATERIALIZED (
+    SELECT s, substr(level, 7)::INTEGER AS level, node
+    FROM duckanon_levels CROSS JOIN height
+    WHERE CASE
+        WHEN tops > 1 OR h = 0 THEN error('duckanon.t_closeness_by: the hierarchy must end with one top')
+        ELSE substr(level, 7)::INTEGER < h END
+), census AS (
+    SELECT COLUMNS('^q_'), s::VARCHAR AS s, count(*) AS y FROM duckanon_records WHERE s IS NOT NULL GROUP BY ALL
+), classes AS (
+    SELECT COLUMNS('^q_'), row_number() OVER () AS id, sum(y) AS n, list(s) AS present, list(y) AS ys
+    FROM census
+    GROUP BY ALL
+), pairs AS MATERIALIZED (
+    SELECT id, n, unnest(present) AS s, unnest(ys) AS y FROM classes
+), below AS (
+    SELECT id, n, level, sum(y) AS y,
+        CASE WHEN node IS NULL
+            THEN error('duckanon.t_closeness_by: the hierarchy does not know every value of ' || sensitive)
+            ELSE node END AS node
+    FROM pairs LEFT JOIN nodes USING (s)
+    GROUP BY id, n, level, node
+), distribution AS MATERIALIZED (
+    SELECT level, sum(total) AS total,
+        CASE WHEN node IS NULL
+            THEN error('duckanon.t_closeness_by: the hierarchy does not know every value of ' || sensitive)
+            ELSE node END AS node
+    FROM (SELECT s::VARCHAR AS s, count(*) AS total FROM duckanon_reference WHERE s IS NOT NULL GROUP BY ALL)
+    LEFT JOIN nodes USING (s)
+    GROUP BY level, node
+), whole AS MATERIALIZED (
+    SELECT sum(total)::HUGEINT AS all_rows FROM distribution WHERE level = 0
+), distances AS (
+    SELECT sum(greatest(y * all_rows - coalesce(total, 0) * n, 0)) / any_value(n * all_rows) / any_value(h) AS distance
+    FROM below LEFT JOIN distribution USING (level, node) CROSS JOIN whole CROSS JOIN height
+    GROUP BY id
+)
+SELECT max(distance) AS t FROM distances;
+
+COMMENT ON MACRO TABLE duckanon.t_closeness_by IS
+    't-closeness by a hierarchy of the values, in which near ones lie closer to each other: t.';
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- beta_likeness(tbl, qi, sensitive, reference := NULL): the least beta for which beta-likeness holds.
 --   reference  a table or view with a column of the same name, such as the source that tbl was released from; none:
 --           tbl itself.

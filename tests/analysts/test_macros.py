@@ -34,6 +34,7 @@ CONTRACT = {
     "skewness": ("tbl", "qi", "sensitive", "c"),
     "t_closeness": ("tbl", "qi", "sensitive"),
     "t_closeness_to": ("tbl", "qi", "sensitive", "reference"),
+    "t_closeness_by": ("tbl", "qi", "sensitive", "hierarchy", "reference"),
     "beta_likeness": ("tbl", "qi", "sensitive", "reference"),
     "delta_disclosure": ("tbl", "qi", "sensitive", "reference"),
     "value_diversity": ("tbl", "qi", "sensitive"),
@@ -65,6 +66,7 @@ OUTPUT = {
     "skewness": ["skewed_classes", "skewed_rows"],
     "t_closeness": ["t"],
     "t_closeness_to": ["t"],
+    "t_closeness_by": ["t"],
     "beta_likeness": ["beta", "enhanced_beta"],
     "delta_disclosure": ["delta", "present_delta"],
     "value_diversity": ["value", "row_count", "distinct_l"],
@@ -81,7 +83,8 @@ OUTPUT = {
     "roll_up": ["a", "b", "s", "rolled_up"],
 }
 OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "row_risk", "column_risk", "k_violations"]
-OF_VALUES = [name for name, parameters in CONTRACT.items() if "sensitive" in parameters]
+BY_HIERARCHY = [name for name, parameters in CONTRACT.items() if "hierarchy" in parameters]
+OF_VALUES = [name for name, of in CONTRACT.items() if "sensitive" in of and name not in BY_HIERARCHY]
 OF_PEOPLE = [name for name, parameters in CONTRACT.items() if "entity" in parameters]
 # What some macros need besides.
 BEYOND_QI = {"t_closeness_to": ", 't'", "proximity": ", 1"} | dict.fromkeys(OF_PEOPLE, ", 's'")
@@ -277,6 +280,51 @@ def check_t_to(rows: Rows) -> None:
         )
 
 
+# Li et al., 2007, fig. 1.
+DISEASES = {
+    "flu": ("respiratory infection", "respiratory", "*"),
+    "bronchitis": ("respiratory infection", "respiratory", "*"),
+    "pulmonary embolism": ("vascular lung disease", "respiratory", "*"),
+    "stomach cancer": ("stomach disease", "digestive", "*"),
+}
+TREE = {"flu": ("a", "x", "*"), "HIV": ("b", "x", "*"), "can'cer": ("b", "x", "*"), "a\nb": ("c", "y", "*")}
+
+
+def hierarchy(paths: dict[str, tuple[str, ...]]) -> None:
+    rows = [dict(enumerate((value, *path))) for value, path in paths.items()]
+    columns = {f"level_{level}": "VARCHAR" for level in rows[0]}
+    SHARED.table([{f"level_{at}": label for at, label in row.items()} for row in rows], columns, "tree")
+
+
+def check_t_by(rows: Rows) -> None:
+    hierarchy(TREE)
+    SHARED.table(rows[: len(rows) // 2], COLUMNS, "other")
+    for whole, more in ((rows, ""), (rows[: len(rows) // 2], ", reference := 'other'")):
+        everything = reference.values(whole, "s")
+        parts = [reference.values(members, "s") for members in reference.classes(rows, ["a"]).values()]
+        far = [reference.hierarchical_distance(part, everything, TREE) for part in parts if part and everything]
+        found = SHARED.one(f"FROM duckanon.t_closeness_by('t', ['a'], 's', 'tree'{more})")
+        assert found == close(max(far, default=None))
+
+
+def test_the_distances_of_a_hierarchy(db: Database) -> None:
+    """Of two diseases in 3 levels; what a hierarchy must be is said."""
+    hierarchy(DISEASES)
+    apart = {}
+    db.sql("CREATE TABLE t AS SELECT 1 AS a, 'flu' AS s")
+    for other in DISEASES:
+        db.sql(f"CREATE OR REPLACE TABLE other AS SELECT '{other}' AS s")
+        apart[other] = db.one("FROM duckanon.t_closeness_by('t', ['a'], 's', 'tree', reference := 'other')")
+    assert list(apart.values()) == [0, close(1 / 3), close(2 / 3), 1]
+    db.sql("UPDATE t SET s = 'cold'")
+    with pytest.raises(duckdb.Error, match="does not know every value of s"):
+        db.sql("FROM duckanon.t_closeness_by('t', ['a'], 's', 'tree')")
+    db.sql("ALTER TABLE tree DROP level_3")
+    for arguments, what in {"['a'], 's'": "one top", "[], 's'": "qi must be", "['a'], NULL": "one column name"}.items():
+        with pytest.raises(duckdb.Error, match=what):
+            db.sql(f"FROM duckanon.t_closeness_by('t', {arguments}, 'tree')")
+
+
 def check_likeness(rows: Rows) -> None:
     SHARED.table(rows[len(rows) // 3 :], COLUMNS)
     SHARED.table(rows[: len(rows) // 2], COLUMNS, "other")
@@ -378,6 +426,7 @@ test_random_skewness = property_test(check_skewness)
 test_random_t = property_test(check_t)
 test_random_t_to = property_test(check_t_to)
 test_random_proximity = property_test(check_proximity)
+test_random_t_by = property_test(check_t_by)
 test_random_likeness = property_test(check_likeness)
 test_random_value_diversity = property_test(check_value_diversity)
 test_random_violations = property_test(check_violations)
@@ -926,7 +975,7 @@ SENSITIVE = {
 
 
 @pytest.mark.parametrize("empty", [False, True], ids=["rows", "empty"])
-@pytest.mark.parametrize("macro", [name for name in CONTRACT if name not in ("utility", "roll_up")])
+@pytest.mark.parametrize("macro", [name for name in CONTRACT if name not in ("utility", *BY_HIERARCHY)])
 def test_wrong_arguments_are_errors(db: Database, macro: str, empty: bool) -> None:
     """Never a number: whether or not the table has rows."""
     db.sql(f"CREATE TABLE t AS SELECT 1 AS a, 's' AS s, 2 AS v WHERE {not empty}")
@@ -1007,10 +1056,11 @@ def test_contract(db: Database) -> None:
     for name, _, comment in found:
         assert all(column in comment for column in OUTPUT[name] if column not in ("a", "b", "s")), name
     db.sql("CREATE TABLE t AS SELECT 1 AS a, 2 AS b, 3 AS s")
-    db.sql("CREATE TABLE h AS SELECT '1' AS level_0, '*' AS level_1")
+    db.sql("CREATE TABLE h AS SELECT unnest(['1', '3']) AS level_0, '*' AS level_1")
     for macro, columns in OUTPUT.items():
         call = f"'t', ['a', 'b']{', ' + repr('s') if macro in OF_VALUES else ''}{BEYOND_QI.get(macro, '')}"
         others = {"utility": "'t', 't', ['a', 'b']", "distinction": "'t', ['a']", "roll_up": "'t', 'a', 'h', 1"}
+        others["t_closeness_by"] = "'t', ['a', 'b'], 's', 'h'"
         arguments = others.get(macro, call)
         assert db.columns(f"FROM duckanon.{macro}({arguments})") == columns, macro
 
@@ -1039,7 +1089,7 @@ def test_macros_work_from_an_attached_catalog(db: Database, tmp_path: Path) -> N
         connection.execute("USE m1")
         connection.execute(MACROS.read_text(encoding="utf-8"))
         connection.execute("USE warehouse")
-        for macro in [name for name in CONTRACT if name != "roll_up"]:
+        for macro in [name for name in CONTRACT if name not in BY_HIERARCHY]:
             rest = (", 's'" if macro in OF_VALUES else "") + BEYOND_QI.get(macro, "")
             call = f"{macro}('t', {repr('t') + ', ' if macro == 'utility' else ''}['a', 'b']{rest})"
             expected = sorted(db.sql(f"FROM duckanon.{call}"), key=repr)
@@ -1069,7 +1119,7 @@ def test_command_line_shell() -> None:
     setup = "SELECT i % 3 AS a, i % 2 AS b, 'v' || (i * i) % 7 AS s, i % 5 AS v FROM range(60) AS r (i)"
     arguments = {"utility": "'t', 't', ['a', 'b']", "distinction": "'t', ['a', 'b', 's']"}
     calls = []
-    for macro in [name for name in CONTRACT if name != "roll_up"]:
+    for macro in [name for name in CONTRACT if name not in BY_HIERARCHY]:
         sensitive = (", 'v'" if macro == "proximity" else ", 's'") if macro in OF_VALUES else ""
         call = arguments.get(macro, f"'t', ['a', 'b']{sensitive}{BEYOND_QI.get(macro, '')}")
         calls.append(f"FROM duckanon.{macro}({call}) ORDER BY ALL")

@@ -57,6 +57,10 @@ MODELS = [
     "l = 2\nalp = 0.7",
     "[sensitive.s.values.1]\nalpha = 0.4\nl = 2",
     "proximity = { epsilon = 0, m = 2 }",
+    "t = { threshold = 0.25, hierarchy = { intervals = [2] } }",
+    "beta = 1.5\nenhanced_beta = 0.9",
+    "delta = 1.2",
+    "delta = { threshold = 0.8, present_only = true }\n[sensitive.s.values.1]\ndelta = 1.1",
     "levels = { 1 = [0, 1], 2 = [2, 3] }\nlevel_l = 2\nlevel_alpha = { 1 = 0.8 }\nlevel_weight = 0.5",
 ]
 
