@@ -72,6 +72,7 @@ delta = 0.5
 recursive = { c = 3.0, l = 2 }
 proximity = { epsilon = 500, m = 3 }
 delta = { threshold = 0.5, present_only = true }
+t = { threshold = 0.5, hierarchy = "r.csv" }
 [sensitive.r.values.x]
 delta = { threshold = 0.5, present_only = true }
 [columns]
@@ -300,7 +301,7 @@ OPTIONAL = [
     *("privacy.nonsense", "quasi_identifiers.a.nonsense", "sensitive.s.nonsense", "sensitive.s.values.x.nonsense"),
     *("columns.nonsense", "pseudonyms.nonsense", "search.nonsense", "release.nonsense", "ledger.nonsense"),
     *("quasi_identifiers.a.hierarchy.nonsense", "sensitive.s.recursive.nonsense", "sensitive.s.proximity.nonsense"),
-    *("sensitive.r.delta.nonsense", "sensitive.r.values.x.delta.nonsense"),
+    *("sensitive.r.t.nonsense", "sensitive.r.t.hierarchy", "sensitive.r.delta.nonsense", "sensitive.r.values.x.delta.nonsense"),
 ]
 PROBES: list[Any] = [
     True,

@@ -27,6 +27,7 @@ WANTED = {
     "recursive": Sensitive("s", {"recursive": Recursive(2.0, 2)}),
     "value_l": Sensitive("s", values={"1": ValueThresholds({"l": 4})}),
     "t": Sensitive("s", {"t": 0.3}),
+    "t of a hierarchy": Sensitive("s", {"t": 0.25}, height=3),
     "beta": Sensitive("s", {"beta": 2.0}, values={"1": ValueThresholds({"beta": 5.0})}),
     "enhanced_beta": Sensitive("s", {"enhanced_beta": 1.5}),
     "delta": Sensitive("s", values={value: ValueThresholds({"delta": Delta(1.2)}) for value in "16"}),
@@ -52,7 +53,8 @@ class Judged(NamedTuple):
 def pairs(wanted: Sensitive, numeric: bool = True) -> list[tuple[Judged, Judged, Judged]]:
     """Random classes, two and two, and the two as one."""
     chance, connection = random.Random(7), duckdb.connect()
-    connection.execute("CREATE TABLE counts AS SELECT i AS value, i AS rows FROM range(1, 7) r (i)")
+    nodes = "(i + 1) // 2 AS up_1, (i + 2) // 4 AS up_2"
+    connection.execute(f"CREATE TABLE counts AS SELECT i AS value, i AS rows, {nodes} FROM range(1, 7) r (i)")
     values = describe_values(wanted, exp.select("*").from_("counts"), numeric)
     connection.execute(f"CREATE TABLE described AS {values.sql('duckdb', identify=True)}")
     cells = []
