@@ -45,6 +45,7 @@ class RunOptions:
     dry_run: bool = False
     if_changed: bool = False
     incremental: bool = False
+    closes: bool = False  # the session ends with the run
 
 
 def run(
@@ -102,7 +103,7 @@ class Run:
             with self.warehouse.transaction():
                 result = self.execute(source)
                 self.there.clear()
-                self.scratch.clear()
+                self._clear(self.scratch)
                 if result.status != "released":
                     raise _Undo
                 self.target.let_in(self.mark)
@@ -119,11 +120,16 @@ class Run:
             self._forget(outer)
         return result
 
+    def _clear(self, made: Scratch) -> None:
+        if self.options.closes:
+            made.leave(self.warehouse.workbench)
+        made.clear()
+
     def _forget(self, *made: Scratch) -> None:
         """What no transaction undoes."""
         for scratch in made:
             with suppress(DuckanonError):  # whatever went wrong before is the error to see
-                scratch.clear()
+                self._clear(scratch)
 
     def execute(self, source: BoundSource) -> Result:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed
