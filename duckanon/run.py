@@ -21,7 +21,6 @@ from duckanon.outcome import Outcome, logged
 from duckanon.policy import Policy
 from duckanon.recoding import Found, find_recoding
 from duckanon.recoding.explain import why_none
-from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release.difference import difference
 from duckanon.release.previous import Previous, Standing
 from duckanon.release.targets import mark_of, open_target
@@ -61,6 +60,8 @@ def run(
     if options.if_changed:
         record.must_be_kept()
     if options.incremental:
+        from duckanon.recoding.increment import must_be_addable
+
         must_be_addable(policy, options.replace)
     watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
@@ -176,6 +177,8 @@ class Run:
         measurer = Measurer(problem)
         if not self.options.incremental or last is None:
             return find_recoding(measurer, self.seen, last)
+        from duckanon.recoding.increment import find_increment
+
         return find_increment(measurer, last, source, self.previous.rows)
 
     def counting(self, counts: int, facts: dict[str, Any]) -> None:
