@@ -13,7 +13,8 @@ from duckanon.audit.people import people_of
 from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
-from duckanon.census.source import BoundSource, bind_source, plain
+from duckanon.census.plain import plain
+from duckanon.census.source import BoundSource, bind_source
 from duckanon.census.values import released_value
 from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
@@ -21,6 +22,7 @@ from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
+from duckanon.policy.profiles import profile_told
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.query.names import folded
 from duckanon.query.steps import select
@@ -74,6 +76,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         reasons=outside,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=census.warnings + linked + _outgrown(census, audited),
+        profile=profile_told(policy),
         sizes=audited.sizes,
     )
 

@@ -24,6 +24,8 @@ def weaker(now: Policy, then: Policy) -> Iterator[str]:
     yield from _roles(now, then)
     if then.entity is not None and now.entity is None:
         yield f"privacy.entity was {then.entity}, is gone: rows are counted, not people"
+    if then.profile is not None and now.profile != then.profile:
+        yield f"privacy.profile was {then.profile}, is {now.profile or 'gone'}"
 
 
 def _said(demand: Demand) -> str:

@@ -15,6 +15,7 @@ from duckanon.models.registry import column_models, models_of
 from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.overrides import Override, named, overridden, text_with
+from duckanon.policy.profiles import PROFILES
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
@@ -82,7 +83,8 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
     source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
-    k = K_ANONYMITY.read(privacy)
+    profile = PROFILES.get(privacy.get("profile", one_of(*PROFILES), ""))
+    k = K_ANONYMITY.read(privacy, profile.k if profile else None)
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     entity = privacy.get("entity", text)
@@ -113,6 +115,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     )
     columns.finish()
     top.finish()
+    policy = profile.applied(policy, top) if profile else policy
     _one_role_each(policy, top)
     _go_together(policy, top)
     _entity_can(policy, top)

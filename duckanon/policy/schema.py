@@ -226,6 +226,8 @@ class Policy:
     pseudonyms: Pseudonyms | None = None
     drop: tuple[str, ...] = ()  # not released, and no name of anybody
     entity: str | None = None  # the column that names the person of a row; None: every row is a person
+    profile: str | None = None  # the rule book that it is held to
+    raised: tuple[str, ...] = ()  # what its profile has made stricter than it is written, in words
     ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
     folder: Path = Path(".")
     file: str | None = None

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon import resources
+from duckanon.clues.names import words_of
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy.listed import Listing, list_file
 from duckanon.hierarchy.matching import matched_values
 from duckanon.policy import MappingFile
-from duckanon.proposal.names import words_of
 from duckanon.query.expressions import column, literal, sql
 from duckanon.query.steps import select
 
