@@ -15,6 +15,7 @@ from duckanon.hierarchy.costs import level_costs
 from duckanon.hierarchy.domains import Domains
 from duckanon.hierarchy.listed import mapping_query, unfilled_fault
 from duckanon.hierarchy.matching import EXACTLY
+from duckanon.hierarchy.numbers import must_be_numbers
 from duckanon.hierarchy.scheme import Scheme, scheme_of
 from duckanon.hierarchy.unmapped import (
     Unmapped,
@@ -55,6 +56,8 @@ def build_hierarchies(
             scheme = scheme_of(index, quasi_identifier, source_column, domain.table, warehouse, scratch)
             scheme.must_have_levels()
             found = _strangers(scheme, domain, scratch.workbench, fate)
+            if quasi_identifier.is_number:
+                must_be_numbers(scheme, domain.table, scratch.workbench)
         except HierarchyError as error:
             faults += error.faults
             if isinstance(error.__cause__, EngineError):
@@ -153,6 +156,7 @@ def _build(
         strangers=strangers,
         lowest=scheme.wanted.at_least,
         cap=scheme.wanted.at_most,
+        release_as=scheme.wanted.release_as,
     )
 
 

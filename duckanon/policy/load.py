@@ -14,6 +14,7 @@ from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models, models_of
 from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
+from duckanon.policy.numbers import RELEASED_AS, numbers_can
 from duckanon.policy.overrides import Override, named, overridden, text_with
 from duckanon.policy.profiles import PROFILES
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
@@ -119,6 +120,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     _one_role_each(policy, top)
     _go_together(policy, top)
     _entity_can(policy, top)
+    numbers_can(policy, top)
     return policy
 
 
@@ -223,8 +225,9 @@ def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdent
     at_most = section.get("at_most", whole(0))
     if at_most is not None and at_most < at_least:
         section.fault("at_most", f"is {at_most}, below at_least = {at_least}", "no level would be left")
+    release_as = section.get("release_as", one_of(*RELEASED_AS), "label")
     section.finish()
-    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most)
+    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most, release_as)
 
 
 def _search(section: Section) -> Search:

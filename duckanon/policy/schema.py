@@ -87,6 +87,12 @@ class QuasiIdentifier:
     importance: float = 1.0
     at_least: int = 0  # the finest level that is released, or counted
     at_most: int | None = None  # the most general one; None: the top
+    release_as: str = "label"  # what a class shows of it: its label, or a number: mean | median | midpoint
+
+    @property
+    def is_number(self) -> bool:
+        """Whether numbers are released in place of labels."""
+        return self.release_as != "label"
 
 
 @dataclass(frozen=True)
