@@ -18,7 +18,7 @@ _DIGITS = 4
 _MOST_DECIMALS = 15
 
 
-def must_be_numbers(scheme: Scheme, domain: exp.Table, workbench: Workbench) -> None:
+def must_be_numbers(scheme: Scheme, domain: exp.Expr, workbench: Workbench) -> None:
     """Refuses to release anything but numbers as numbers."""
     where, type_ = f"quasi_identifiers.{scheme.wanted.column}.release_as", scheme.column.type
     what = f"{scheme.wanted.release_as} needs a column of numbers"
@@ -27,7 +27,7 @@ def must_be_numbers(scheme: Scheme, domain: exp.Table, workbench: Workbench) -> 
     if type_.is_number:
         return
     says = finite_number(cast_or_null(VALUE, "DOUBLE"))
-    strange = exp.select(sql("COUNT(value)")).from_(domain).where(known(scheme, VALUE))
+    strange = exp.select(sql("COUNT(value)")).from_(domain.copy()).where(known(scheme, VALUE))
     ((count,),) = workbench.fetch(strange.where(sql("NOT COALESCE(:says, FALSE)", says=says)))
     if count:
         raise HierarchyError([Fault(where, f"{what}, and {count:,} values of this one are none", "leave it out")])

@@ -18,7 +18,7 @@ from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
 from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
-from duckanon.query.steps import select, with_steps
+from duckanon.query.steps import select, united, with_steps
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
@@ -75,8 +75,7 @@ class LocalRecoding:
 
     def _middles(self, hierarchy: Hierarchy) -> exp.Select:
         """The id of each label below the top, and the middle of its range."""
-        by_level = [middles(hierarchy, at).select(literal(at).as_("level")) for at in hierarchy.coded]
-        every = exp.union(*by_level, distinct=False) if len(by_level) > 1 else by_level[0]
+        every = united(middles(hierarchy, at).select(literal(at).as_("level")) for at in hierarchy.coded)
         listed = exp.alias_(self.listed[hierarchy.index], "m", table=True)
         query = select(**{f"g{hierarchy.index}": "m.id", "number": "MIN(r.number)"}).from_(every.subquery("r"))
         return query.join(listed, on=sql("m.level = r.level AND m.code = r.code")).group_by(column("id", "m"))
