@@ -172,14 +172,16 @@ class _Shown:
         return int(count)
 
 
-def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Select:
+def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Query:
     """The labels of a level; none is NULL."""
     if level == hierarchy.height:
         return exp.select(literal(hierarchy.top))
-    if hierarchy.is_number and level:
-        number = FloatText(this=column("number"))
-        return exp.select(number).from_(middles(hierarchy, level).subquery("middles"))
-    return exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
+    labels = exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
+    if not hierarchy.is_number:
+        return labels
+    # Where classes have levels of their own, a value itself is among numbers, and is written as they are.
+    numbers = exp.select(FloatText(this=column("number"))).from_(middles(hierarchy, level).subquery("middles"))
+    return numbers if level else exp.union(labels, numbers)
 
 
 def _label_texts(census: Census, relation: Relation, home: Engine) -> dict[str, exp.Expr]:

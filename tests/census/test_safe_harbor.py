@@ -121,10 +121,13 @@ def test_it_is_the_same_where_the_rows_lie_elsewhere(
     assert "dob: tells that" in told.err
 
 
-def test_the_report_explains_the_profile(patients: Folder, duckanon: Command) -> None:
-    page = patients.path / "page.md"
-    assert duckanon("run", patients.policy(policy()), "--report", page).code == 0
-    text = page.read_text(encoding="utf-8")
-    assert "## The profile" in text
+@pytest.mark.parametrize("page", ["page.md", "page.html"])
+def test_the_report_explains_the_profile(
+    patients: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    monkeypatch.setattr("duckanon.pages.html._charts", lambda _: {})
+    assert duckanon("run", patients.policy(policy()), "--report", patients.path / page).code == 0
+    text = (patients.path / page).read_text(encoding="utf-8")
+    assert "The profile" in text
     assert "What the profile does not do" in text
     assert "no legal advice" in text

@@ -70,7 +70,7 @@ def shown(connection: duckdb.DuckDBPyConnection, text: str) -> dict[int, tuple[A
     found = connection.execute("SELECT i, age, pay, sex FROM shown").fetchall()
     cells = Counter(row[1:] for row in found)
     assert result.classes == len(cells)
-    assert min(cells.values()) >= 4
+    assert min(cells.values()) >= Policy.parse(text).k
     assert duckanon.check(Policy.parse(text), connection, release=True).good
     return {row[0]: row[1:] for row in found}
 
@@ -107,6 +107,15 @@ def test_a_midpoint_is_that_of_the_label_and_of_no_row(people: duckdb.DuckDBPyCo
             low, high = map(int, label.strip("[)").split(", "))
             middle = (low + high) / 2
         assert by_number[i] == (None if middle is None else float(middle), *others)
+
+
+def test_a_check_knows_the_midpoints_of_the_levels_that_are_allowed(people: duckdb.DuckDBPyConnection) -> None:
+    """Of climb, where values themselves stand beside the middles of ranges."""
+    bounded = 'release_as = "midpoint"\nat_most = 3'
+    text = asked("midpoint", "label", "climb").replace('release_as = "midpoint"', bounded).replace("k = 4", "k = 3")
+    assert {age for age, *_ in shown(people, text).values()} & set(range(20, 60))
+    people.execute("UPDATE shown SET age = 31.7")
+    assert any("age: 1 labels" in said for said in duckanon.check(Policy.parse(text), people, release=True).reasons)
 
 
 def test_classes_that_come_to_show_the_same_are_one(people: duckdb.DuckDBPyConnection) -> None:
