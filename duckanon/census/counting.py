@@ -20,7 +20,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.build import build_ground
+from duckanon.hierarchy.ground import build_ground
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts

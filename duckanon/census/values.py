@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.engine import Column, Type, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.errors import Fault, SourceError
-from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.ground import Ground
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
 from duckanon.models.wanted import ancestors
@@ -36,7 +36,7 @@ class ValueTable:
     distinct: int  # non-NULL values
     numeric: bool
     warnings: tuple[str, ...]
-    ground: Hierarchy | None = None  # by which the values lie apart
+    ground: Ground | None = None  # by which the values lie apart
 
 
 def released_value(wanted: Sensitive, type_: Type, value: exp.Expr) -> exp.Expr:
@@ -48,8 +48,8 @@ def released_value(wanted: Sensitive, type_: Type, value: exp.Expr) -> exp.Expr:
     return sql("CASE WHEN :value IS NULL THEN NULL ELSE :known END", value=value, known=known)
 
 
-# Builds the hierarchy by which the values (value, n) of a sensitive column lie apart.
-Ground = Callable[[exp.Table], Hierarchy]
+# Builds it over the values (value, n) of a sensitive column.
+GroundBuilder = Callable[[exp.Table], Ground]
 
 
 def value_table(
@@ -59,7 +59,7 @@ def value_table(
     tuples: exp.Table,
     people: bool,
     scratch: Scratch,
-    built: Ground,
+    built: GroundBuilder,
 ) -> ValueTable:
     """From the tuples of the source, whose rows or `people` are what the values' shares are of."""
     workbench = scratch.workbench
@@ -98,7 +98,7 @@ def value_table(
     return ValueTable(index, wanted, source_column, table, distinct, numeric, warnings, ground)
 
 
-def _below_nodes(counts: exp.Select, ground: Hierarchy) -> exp.Select:
+def _below_nodes(counts: exp.Select, ground: Ground) -> exp.Select:
     """The counts with the nodes above each value."""
     nodes = [column(f"code_{level}", "mapped").as_(f"up_{level}") for level in range(1, ground.height)]
     placed = exp.select("counts.value", "counts.rows", *nodes).from_(counts.subquery("counts"))

@@ -84,6 +84,11 @@ class ReleasedColumn(Protocol):
         and the lowest of q / p, and how many classes are missing it."""
         ...
 
+    @property
+    def worst_leaks(self) -> Mapping[int, Mapping[str, float | None]]:
+        """By the ordinals of values, 0 of all that are not named: their highest alpha, alp and dif."""
+        ...
+
 
 def only_figure(rows: list[tuple[Any, ...]]) -> Any:
     """The one figure of a query that gives at most one."""

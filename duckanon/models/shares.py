@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from duckanon.errors import Message, examples_of
-from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
+from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint, Over
-from duckanon.models.wanted import Wanted, ordinal_of, own_thresholds
+from duckanon.models.wanted import Wanted, ordinal_of, ordinals_without, own_thresholds
 from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
 
 _MOST_NAMED = 5  # values listed per threshold
@@ -69,10 +69,10 @@ def _above_bound(counted: CountedColumn, bound: exp.Expr, remaining: int) -> exp
 
 def worst_leak(constraint: Constraint, released: ReleasedColumn) -> float | None:
     """The highest figure of the constraint's name over the values that it is for."""
-    name = constraint.name
-    query = exp.select(exp.Max(this=column(name))).from_(released.leaks).where(whose(constraint, released.wanted))
-    worst: float | None = only_figure(released.rows.ask(query, f"verify: {name}"))
-    return worst
+    wanted, name = released.wanted, constraint.name
+    ordinals = ordinals_without(wanted, name) if constraint.value is None else [ordinal_of(wanted, constraint.value)]
+    found = (released.worst_leaks.get(ordinal, {}).get(name) for ordinal in ordinals)
+    return max((figure for figure in found if figure is not None), default=None)
 
 
 def whose(constraint: Constraint, wanted: Wanted) -> exp.Expr:

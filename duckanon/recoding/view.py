@@ -17,12 +17,13 @@ from duckanon.census.source import COLLATED, BoundSource
 from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.ground import Ground
 from duckanon.hierarchy.unmapped import shown_as_top
 from duckanon.models import ClassRule
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.closeness import placed_rules
 from duckanon.models.levels import levelled_rules
-from duckanon.models.registry import class_rules
+from duckanon.models.registry import class_rules, single_rules
 from duckanon.models.unit import ROWS
 from duckanon.policy import Policy, Sensitive
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
@@ -49,10 +50,12 @@ def guarded_view(
     level, or a place in a hierarchy, and has none. ALP and DIF belong to the whole table and were checked when the view
     was made; they are not part of the guard.
     """
+    unit = counting_unit(policy)
+    rules_of = class_rules if unit is ROWS else single_rules
     judged = [
         SensitiveRules(values.index, table(f"source_values_{values.index}"), "value", rules)
         for values in census.sensitive
-        if (rules := (*class_rules(values.wanted, values.numeric), *_present_rules(values.wanted)))
+        if (rules := (*rules_of(values.wanted, values.numeric), *_present_rules(values.wanted)))
     ]
     described = {
         f"source_values_{part.index}": _described(census.sensitive[part.index], policy, keep)
@@ -66,7 +69,7 @@ def guarded_view(
         source=read_source(source, rows),
         generalized=generalized,
         **described,
-        **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=counting_unit(policy)),
+        **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=unit),
         shown=_shown(census, keys, source),
     )
 
@@ -105,25 +108,26 @@ def _described(values: ValueTable, policy: Policy, keep: Keeper) -> exp.Query:
     counts = exp.select(value.as_("value"), sql(number).as_("rows")).from_(table("source"))
     counts = counts.where(sql(":value IS NOT NULL", value=value)).group_by(value)
     if values.ground is not None:
-        counts = _below_nodes(counts, values.ground, keep)
+        counts = _below_nodes(counts, values, values.ground, keep)
     return describe_values(values.wanted, counts, values.numeric)
 
 
-def _below_nodes(counts: exp.Select, ground: Hierarchy, keep: Keeper) -> exp.Select:
+def _below_nodes(counts: exp.Select, values: ValueTable, ground: Ground, keep: Keeper) -> exp.Select:
     """The counts with the labels of the nodes above each value; NULL: the hierarchy does not know it."""
     raw, levels = column("value", "counted"), range(1, ground.height)
     placed = exp.select(raw, column("rows", "counted")).from_(counts.subquery("counted"))
-    if ground.listing is not None:
-        alias = f"labels_{ground.index}"
+    if ground.scheme.listing is not None:
+        alias, listing = f"ground_{values.index}", ground.scheme.listing
         names = {"value": "level_0"} | {f"up_{level}": f"level_{level}" for level in levels}
-        kept = keep(alias, exp.select(*(column(of).as_(name) for name, of in names.items())).from_(ground.listing))
-        on = exp.EQ(this=ground.matching.key(ground.column.type.released.text(raw)), expression=column("value", alias))
+        kept = keep(alias, exp.select(*(column(of).as_(name) for name, of in names.items())).from_(listing.table))
+        on = exp.EQ(this=listing.matching.key(values.column.type.released.text(raw)), expression=column("value", alias))
         placed = placed.join(read_kept(kept, names).subquery(alias), on=on, join_type="left")
         return placed.select(*(column(f"up_{level}", alias) for level in levels))
-    assert ground.kind is not None
-    unknown = ground.kind.unmapped(raw) or exp.false()
+    kind = ground.scheme.kind
+    assert kind is not None
+    unknown = kind.unmapped(raw) or exp.false()
     for level in levels:
-        label = exp.Try(this=ground.kind.label(raw, level))
+        label = exp.Try(this=kind.label(raw, level))
         placed = placed.select(
             sql("CASE WHEN :unknown THEN NULL ELSE :label END", unknown=unknown, label=label).as_(f"up_{level}")
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -290,7 +290,7 @@ DISEASES = {
 TREE = {"flu": ("a", "x", "*"), "HIV": ("b", "x", "*"), "can'cer": ("b", "x", "*"), "a\nb": ("c", "y", "*")}
 
 
-def hierarchy(paths: dict[str, tuple[str, ...]]) -> None:
+def hierarchy(paths: Mapping[str, Sequence[str]]) -> None:
     rows = [dict(enumerate((value, *path))) for value, path in paths.items()]
     columns = {f"level_{level}": "VARCHAR" for level in rows[0]}
     SHARED.table([{f"level_{at}": label for at, label in row.items()} for row in rows], columns, "tree")

@@ -301,7 +301,12 @@ OPTIONAL = [
     *("privacy.nonsense", "quasi_identifiers.a.nonsense", "sensitive.s.nonsense", "sensitive.s.values.x.nonsense"),
     *("columns.nonsense", "pseudonyms.nonsense", "search.nonsense", "release.nonsense", "ledger.nonsense"),
     *("quasi_identifiers.a.hierarchy.nonsense", "sensitive.s.recursive.nonsense", "sensitive.s.proximity.nonsense"),
-    *("sensitive.r.t.nonsense", "sensitive.r.t.hierarchy", "sensitive.r.delta.nonsense", "sensitive.r.values.x.delta.nonsense"),
+    *(
+        "sensitive.r.t.nonsense",
+        "sensitive.r.t.hierarchy",
+        "sensitive.r.delta.nonsense",
+        "sensitive.r.values.x.delta.nonsense",
+    ),
 ]
 PROBES: list[Any] = [
     True,
