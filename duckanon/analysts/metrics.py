@@ -245,6 +245,8 @@ def _column(name: str, figures: dict[str, Any], who: str) -> list[str]:
     lines = [
         f"  {name}: distinct l {_figure(figures['distinct_l'])}, entropy l {_figure(figures['entropy_l'])}, "
         f"t {_figure(figures['t'])}, {figures['homogeneous_rows']:,} {who} in classes of one value",
+        f"    β {_figure(figures['beta'])}, enhanced {_figure(figures['enhanced_beta'])}; "
+        f"δ {_figure(figures['delta'])}, of present values {_figure(figures['present_delta'])}",
     ]
     values = figures["values"]
     width = max(map(len, ("value", *values)))

@@ -69,6 +69,6 @@ def _listing(place: int, spec: HierarchySpec, where: str, warehouse: Warehouse, 
 
 def _kind(spec: HierarchySpec, source_column: Column, values: exp.Table, where: str, workbench: Workbench) -> Kind:
     assert not isinstance(spec, (MappingFile, MappingTable))
-    asked = select(answers=exp.Array(expressions=asked_of(spec, source_column))).from_(values.copy())
-    ((answers,),) = workbench.fetch(asked)
+    answers = exp.Array(expressions=asked_of(spec, source_column))
+    ((_, answers),) = workbench.fetch(select(values_="COUNT(*)", answers=answers).from_(values.copy()))
     return kind_of(spec, source_column, answers, where)
