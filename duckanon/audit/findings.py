@@ -16,13 +16,12 @@ from duckanon.models.distances import distance
 from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.levels import shown_level
-from duckanon.models.likeness import FIGURES, likenesses
+from duckanon.models.likeness import FIGURES, likeness_figures, likenesses
 from duckanon.models.registry import asked
 from duckanon.models.wanted import ancestors
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
 from duckanon.query.expressions import case_of, column, literal, sql, table
-from duckanon.query.steps import select
 
 __all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
 
@@ -96,19 +95,30 @@ class _AskedColumn:
 
     def __init__(self, part: AuditedColumn, index: int, rows: Rows) -> None:
         self.wanted, self.column, self.type, self.rows = part.wanted, part.column, part.type, rows
-        self._index, self._value = index, column(part.column)
+        self._part, self._index, self._value = part, index, column(part.column)
         self._made: list[exp.Table] = []
         self.counts = self._counted("counts", self._value)
         ((self.distinct_l, self.entropy_l, _),) = rows.ask(l_diversity(self.counts), "verify: l_diversity")
         ((_, self.homogeneous, _),) = rows.ask(homogeneity(self.counts), "verify: homogeneity")
-        ordered = part.type.is_number and not part.wanted.height
-        t = distance(self.counts, part.reference, ordered, ancestors(part.wanted))
-        ((self.t,),) = rows.ask(t, "verify: t_closeness")
+        self.t, self._likeness = self._distances(part)
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
-        likeness = _likenesses(part, self.counts)
-        self.likenesses = rows.scratch.table(f"likenesses_{index}", likeness, "verify: likeness")
-        self._made += [self.leaks, self.likenesses]
+        self._made.append(self.leaks)
+
+    def _distances(self, part: AuditedColumn) -> tuple[float | None, dict[str, float | None]]:
+        """t, and the figures of likeness."""
+        ordered = part.type.is_number and not part.wanted.height
+        t = distance(self.counts, part.reference, ordered, ancestors(part.wanted))
+        both = exp.select("t", *FIGURES).from_(t.subquery("closeness"))
+        both = both.join(likeness_figures(self.counts, part.reference).subquery("likeness"), join_type="cross")
+        ((farthest, *figures),) = self.rows.ask(both, "verify: t_closeness and likeness")
+        return farthest, dict(zip(FIGURES, figures, strict=True))
+
+    @cached_property
+    def likenesses(self) -> exp.Table:
+        found = _likenesses(self._part, self.counts)
+        self._made.append(self.rows.scratch.table(f"likenesses_{self._index}", found, "verify: likeness of the values"))
+        return self._made[-1]
 
     @cached_property
     def levels(self) -> ValueCounts:
@@ -132,9 +142,7 @@ class _AskedColumn:
         values, omitted = _values(self.leaks, self.rows)
         found = {"distinct_l": self.distinct_l, "entropy_l": _plain(self.entropy_l)}
         found |= {"homogeneous_rows": self.homogeneous, "t": _plain(self.t)}
-        asked = select(**{name: figure.sql for name, figure in FIGURES.items()}).from_(self.likenesses)
-        (likeness,) = self.rows.ask(asked, "verify: beta and delta")
-        found |= dict(zip(FIGURES, map(_plain, likeness), strict=True)) | {"values": values}
+        found |= {name: _plain(figure) for name, figure in self._likeness.items()} | {"values": values}
         return found | ({"values_omitted": omitted} if omitted else {})
 
     def clear(self) -> None:

@@ -57,7 +57,8 @@ class BasicLikeness(ClassModel):
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
         question = "by how many times its share of the table is a value's share of a class above it, at most?"
         note = "(enhanced_beta: NULL where it is by more than -LN of that share.)"
-        query = _asked(request.counts(sensitive), beta=BETA, enhanced_beta=ENHANCED_BETA)
+        counts = request.counts(sensitive)
+        query = likeness_figures(counts, counts.totals, "beta", "enhanced_beta")
         yield Metric("beta_likeness", sensitive, f"{question} {note}", query, order=80)
 
 
@@ -182,7 +183,8 @@ class Disclosure(ClassModel):
     def metrics(self, request: MetricRequest, sensitive: str, ordered: bool) -> Iterator[Metric]:
         question = "which |LN(q / p)| has a value's share q of a class, p being that of the table, at most?"
         note = "(delta: NULL where a class lacks a value. present_delta: of the values that a class has.)"
-        query = _asked(request.counts(sensitive), delta=DELTA, present_delta=PRESENT_DELTA)
+        counts = request.counts(sensitive)
+        query = likeness_figures(counts, counts.totals, "delta", "present_delta")
         yield Metric("delta_disclosure", sensitive, f"{question} {note}", query, order=90)
 
 
@@ -267,6 +269,7 @@ DELTA = Figure(PRESENT_DELTA.least, "share = 0 OR missing > 0")
 FIGURES = {"beta": BETA, "enhanced_beta": ENHANCED_BETA, "delta": DELTA, "present_delta": PRESENT_DELTA}
 
 
-def _asked(counts: ValueCounts, **figures: Figure) -> exp.Select:
-    final = select(**{name: figure.sql for name, figure in figures.items()}).from_(table("likenesses"))
-    return counts.asked(final, **likenesses(counts, counts.totals))
+def likeness_figures(counts: ValueCounts, reference: exp.Query, *names: str) -> exp.Select:
+    """All of them, or those with these names, of all values."""
+    final = select(**{name: FIGURES[name].sql for name in names or FIGURES}).from_(table("likenesses"))
+    return counts.asked(final, **likenesses(counts, reference))
