@@ -45,13 +45,21 @@ levels = { 1 = ["HIV", ""], 2 = ["flu"], 3 = ["it's"] }
 level_l = 2
 level_alpha = { 1 = 0.5, 3 = 0.5 }
 level_weight = 0.5
+beta = 1
+delta = 1
 [sensitive.ill.values.HIV]
+beta = 1
+enhanced_beta = 1
+delta = { threshold = 1, present_only = true }
 l = 2
 alpha = 0.5
 [sensitive.ill.values.flu]
 l = 3
 [sensitive.pay]
 t = 0.5
+beta = 1
+enhanced_beta = 1
+delta = 1
 PROXIMITY
 [release]
 kind = "table"
@@ -178,12 +186,19 @@ class Macros:
         self.duck.fetch(f'CREATE OR REPLACE TEMP VIEW once AS SELECT DISTINCT a, "odd name", {name}, who FROM t')
         return "once"
 
+    def source(self, name: str) -> str:
+        if not self.people:
+            return "source"
+        self.duck.fetch(f"CREATE OR REPLACE TEMP VIEW source_once AS SELECT DISTINCT {name}, who FROM source")
+        return "source_once"
+
     def t(self, name: str) -> Any:
-        source = "source"
-        if self.people:
-            source = "source_once"
-            self.duck.fetch(f"CREATE OR REPLACE TEMP VIEW source_once AS SELECT DISTINCT {name}, who FROM source")
-        return self.one(f"t_closeness_to({self.about(name, self.once(name))}, '{source}')", "t")
+        return self.one(f"t_closeness_to({self.about(name, self.once(name))}, '{self.source(name)}')", "t")
+
+    def likeness(self, name: str) -> Figures:
+        about = f"{self.about(name, self.once(name))}, reference := '{self.source(name)}'"
+        beta, delta = (self.one(f"{macro}({about})") for macro in ("beta_likeness", "delta_disclosure"))
+        return dict(zip(("beta", "enhanced_beta", "delta", "present_delta"), (*beta, *delta), strict=True))
 
     def recursive(self, name: str) -> Any:
         known = self.people and self.diversity(name)[2] > 0
@@ -201,10 +216,17 @@ def test_the_macros_say_the_same(duck: Workbench, people: bool, seed: int, size:
         least, spread, homogeneous = macros.diversity(name)
         expected |= {(name, "distinct_l"): least, (name, "entropy_l"): spread, (name, "homogeneous_rows"): homogeneous}
         expected[name, "t"] = macros.t(name)
+        likeness = macros.likeness(name)
+        expected |= {(name, key): figure for key, figure in likeness.items()}
         for value, leaks in macros.leaks(name).items():
             expected |= {
                 (name, str(value), key): f for key, f in zip(("rows", "alpha", "alp", "dif"), leaks, strict=True)
             }
+    never = float("inf") if size else 0.0
+    expected |= {
+        (key, "pay", None): never if likeness[key] is None else likeness[key]
+        for key in ("beta", "enhanced_beta", "delta")
+    }
     values = macros.value_l("ill")
     expected["recursive", "ill", None] = macros.recursive("ill")
     expected |= {("value_l", "ill", value): values.get(value) for value in ("HIV", "flu")}
