@@ -97,7 +97,7 @@ def bounds(wanted: ref.QuasiIdentifier) -> dict[str, Any]:
 
 def thresholds(wanted: ref.Sensitive, ground: Generalized | None = None) -> dict[str, Any]:
     found = {key: value for key, value in asdict(wanted).items() if key not in ("column", "ground")}
-    if ground is not None:
+    if ground is not None and wanted.t is not None:
         found["t"] = {"threshold": wanted.t, "hierarchy": ground.hierarchy}
     if wanted.recursive:
         found["recursive"] = dict(zip(("c", "l"), wanted.recursive, strict=True))
