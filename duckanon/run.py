@@ -94,7 +94,7 @@ class Run:
         """Make the release and let it take its place, with its entry in the ledger."""
         replace, dry_run = self.options.replace, self.options.dry_run
         self.target = open_target(self.policy, self.warehouse, replace, dry_run)
-        self.standing = Standing(self.policy, self.warehouse, self.target, replace)
+        self.standing = Standing(self.policy, self.warehouse, replace)
         outer = Scratch(self.warehouse.workbench)  # what is read before the transaction, and outlives it
         try:
             with self.watch.timed("source", f"reading {self.policy.name}", more=True):

@@ -109,12 +109,6 @@ class FileTarget:
     def fingerprint(self, released: Relation, counts: RowCounts) -> str:
         return files_fingerprint(self.unfinished)
 
-    def standing(self) -> str | None:
-        try:
-            return files_fingerprint(self.path)
-        except OSError:
-            return None
-
     def _begin(self) -> int:
         try:
             return self.place.begin(folder=bool(self.release.options.partition_by))
