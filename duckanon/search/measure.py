@@ -106,36 +106,55 @@ class Measurer:
         keys = self.census.keys(node)
         return class_steps(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
 
-    def measure(self, node: Node, wholly: bool = False) -> Measurement:
-        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
-        figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
-        worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
+    def keep_classes(self, node: Node) -> exp.Table:
+        """The classes of a node with all their figures, for who asks several things of them."""
+        query = with_steps(exp.select("*").from_(table("classes")), **self.class_steps(node))
+        return self.census.kept("classes", query, f"the classes of node {node}")
+
+    def measure(self, node: Node, wholly: bool = False, classes: exp.Table | None = None) -> Measurement:
+        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`.
+        `classes`: those of the node, where they are kept."""
+        steps = self.class_steps(node) if classes is None else {"classes": exp.select("*").from_(classes)}
         size = self.unit.size
         sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
-        query = select(**_TOTALS, **sizes, **worst_of).from_(table("classes"))
+        query = select(**_TOTALS, **sizes, **self._worst()).from_(table("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, smallest, *worst),) = self.census.engine.fetch(
-            with_steps(query, **self.class_steps(node)), f"check: the classes of node {node}"
+            with_steps(query, **steps), f"check: the classes of node {node}"
         )
         findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
         within = wholly or failing_rows <= self.problem.budget
-        of_table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
+        of_table = tuple(self._table_findings(node, steps)) if within and failing_rows < rows else None
         sums = int(rows), failing_classes, int(failing_rows), int(squares)
         released = None if smallest is None else int(smallest)
         return Measurement(node, count, *sums, released, tuple(findings), of_table)
 
-    def _table_findings(self, node: Node) -> list[Finding]:
-        """What the rules of the whole table measure over the classes that do not fail."""
+    def released_findings(self, classes: exp.Table) -> tuple[Finding, ...]:
+        """What the kept classes that do not fail measure: the class findings of their release."""
+        query = select(least=f"MIN({self.unit.size})", **self._worst()).from_(classes).where(sql("NOT failing"))
+        ((least, *worst),) = self.census.engine.fetch(query, "check: the classes that do not fail")
+        measured = (None if least is None else int(least), *worst)
+        return tuple(Finding(c, m) for c, m in zip(self.constraints, measured, strict=True))
+
+    def _worst(self) -> dict[str, str]:
+        """The worst figure of any class, for each rule."""
+        figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
+        return {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
+
+    def _table_findings(self, node: Node, steps: dict[str, exp.Select]) -> list[Finding]:
+        """What the rules of the whole table measure over the classes that do not fail; `steps`: to the classes."""
         found = []
         for index, rules in self.table_rules.items():
             measures = {rule.measure.name: rule.measure for rule in rules}
-            measured = {name: self._of_values(node, index, measure) for name, measure in measures.items()}
+            measured = {name: self._of_values(node, steps, index, measure) for name, measure in measures.items()}
             for rule in rules:
                 values = [row for row in measured[rule.measure.name] if row["named"] in rule.ordinals]
                 worst = max((row[rule.constraint.name] for row in values), default=None)
                 found.append(Finding(rule.constraint, worst))
         return found
 
-    def _of_values(self, node: Node, index: int, measure: ValueMeasure) -> list[dict[str, Any]]:
+    def _of_values(
+        self, node: Node, steps: dict[str, exp.Select], index: int, measure: ValueMeasure
+    ) -> list[dict[str, Any]]:
         """The highest of what the constraints on a measure bound, of the values of each name."""
         value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
@@ -154,7 +173,7 @@ class Measurer:
             .group_by(column("named", "known"))
         )
         steps = {
-            **self.class_steps(node),
+            **steps,
             "holding_classes": exp.select("*").from_(table("classes")).where(sql("NOT failing")),
             "present_values": counts,
             measure.name: of_value,
