@@ -30,6 +30,7 @@ class FullDomain:
     measurer: Measurer
     measured: Measurement
     new_rows: int | None = None
+    kept: exp.Table | None = None  # all its classes, where who has measured them keeps them
 
     @property
     def at(self) -> NodeClasses:
@@ -60,7 +61,7 @@ class FullDomain:
     @cached_property
     def good(self) -> exp.Table:
         """The classes that are released: their keys and sizes."""
-        return self.at.census.scratch.table("holding_classes", self.at.holding(), "the classes that hold")
+        return self.at.census.scratch.table("holding_classes", self.at.holding(self.kept), "the classes that hold")
 
     @cached_property
     def shown(self) -> Census:
@@ -113,3 +114,10 @@ class FullDomain:
 def at_node(measurer: Measurer, node: Node) -> FullDomain:
     """The recoding that a node is, whether or not it holds."""
     return FullDomain(measurer.brought(node), measurer.measure(node, wholly=True))
+
+
+def kept_at_node(measurer: Measurer, node: Node) -> FullDomain:
+    """The same, of classes that are kept: for who asks more of them than a release does."""
+    here = measurer.brought(node)
+    kept = here.keep_classes(node)
+    return FullDomain(here, here.measure(node, wholly=True, classes=kept), kept=kept)
