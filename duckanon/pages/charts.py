@@ -121,7 +121,9 @@ def front_plot(points: Sequence[Mapping[str, Any]]) -> str:
     ]
     svg = _svg(alt.layer(*marks).properties(width=_WIDTH, height=alt.Step(36)), alone=False)
     said = {point["href"]: escape(point["says"]) for point in points}
-    return re.sub(r'<a xlink:href="[^"#]*(#[\w-]+)"[^>]*>', lambda a: f'<a href="{a[1]}" aria-label="{said[a[1]]}">', svg)
+    return re.sub(
+        r'<a xlink:href="[^"#]*(#[\w-]+)"[^>]*>', lambda a: f'<a href="{a[1]}" aria-label="{said[a[1]]}">', svg
+    )
 
 
 def path_plot(failing: Sequence[int], budget: int) -> str:

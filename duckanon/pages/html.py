@@ -30,6 +30,7 @@ def environment(package: str, by: str) -> Any:
     found = jinja.Environment(
         loader=jinja.PackageLoader(package, "templates"),
         autoescape=True,
+        auto_reload=False,
         undefined=jinja.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -31,6 +31,7 @@ ROOMS = (
         "analysts",
         "proposal",
         "pages",
+        "exploration",
         "cli",
         "__main__",
     ),
