@@ -192,6 +192,7 @@ def explore(options: argparse.Namespace) -> int:
     from duckanon.cli.interrupts import INTERRUPTED
     from duckanon.cli.log import Terminal
     from duckanon.exploration import explored, server
+    from duckanon.exploration.exploring import default_grid
 
     server.must_be_there()
     policy = _policy(options)
@@ -200,10 +201,12 @@ def explore(options: argparse.Namespace) -> int:
         warehouse = held.enter_context(_open(policy, options.db, False, options))
         with Terminal() as watch:
             exploration = held.enter_context(explored(policy, warehouse, watch))
+        if exploration.is_quick:
+            exploration.compare(exploration.setting, default_grid(exploration))
         guard = server.guarded(exploration, Path(options.policy), partial(_run_of, options), server.port_of(place))
+        place.listen()
         say(f"{policy.name}: {exploration.census.rows:,} rows are counted; explore them at\n{guard.address}\n"
             "Ctrl-C ends it; keep the address to yourself")  # fmt: skip
-        place.listen()
         if options.browser:
             held.enter_context(server.opened_in_browser(guard.address))
         try:

@@ -31,7 +31,7 @@ from duckanon.watch import Watch
 
 _LAST_WORDS = 10.0  # seconds in which what is under way ends
 _REMEMBERED = 100  # settings
-_QUICK = 0.5  # seconds of a search after which its like are compared without being asked for
+_QUICK = 0.5  # seconds of a search
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ class Exploration:
             Lattice.of(census.hierarchies).top, tuple(f.text for f in self.fields), policy.search.method
         )
         self.found: Choice | None = None  # by the last search
+        self.is_quick = False  # whether choices may be compared without being asked for
 
     # -- at once ----------------------------------------------------------------------------------
 
@@ -129,8 +130,7 @@ class Exploration:
         if method in self.usable:
             start = time.perf_counter()
             self._take(self.search(replace(self.setting, method=method), watch))
-            if time.perf_counter() - start < _QUICK:
-                self.compare(self.setting, default_grid(self))
+            self.is_quick = time.perf_counter() - start < _QUICK
 
     def _take(self, found: Choice) -> None:
         if found.levels is not None:
