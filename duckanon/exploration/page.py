@@ -77,8 +77,9 @@ class Page:
         columns = []
         for h, level, shown in zip(self.exploration.census.hierarchies, setting.levels, labels, strict=True):
             words, lost = level_words(h, level), figures.utility["columns"][h.column.name]
-            part = self._filled("column.html.j2", name=h.column.name, words=words, lost=lost, labels=shown)
-            columns.append({"words": f"level {level} of {h.height}: {words}", "html": part})
+            part = self._filled("column.html.j2", name=h.column.name, lost=lost, labels=shown)
+            nth = f"level {level} of {h.height}"
+            columns.append({"words": nth if words == nth else f"{nth}: {words}", "html": part})
         return {"figures": html, "columns": columns, "said": verdict_of(figures), "holds": figures.holds}
 
     def more(self, setting: Setting) -> Told:

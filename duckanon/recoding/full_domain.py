@@ -61,7 +61,9 @@ class FullDomain:
     @cached_property
     def good(self) -> exp.Table:
         """The classes that are released: their keys and sizes."""
-        return self.at.census.scratch.table("holding_classes", self.at.holding(self.kept), "the classes that hold")
+        scratch, query = self.at.census.scratch, self.at.holding(self.kept)
+        keep = scratch.view if self.kept else scratch.table  # of what is kept already, no second time
+        return keep("holding_classes", query, "the classes that hold")
 
     @cached_property
     def shown(self) -> Census:

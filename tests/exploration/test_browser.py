@@ -230,7 +230,7 @@ to = "o"
     policy = folder.policy(text)
     page = chromium.new_page()
     said: list[str] = []
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
     page.on("console", lambda message: said.append(message.text))
     with exploring(policy) as exploration, reserved(0) as place:
         guard = guarded_at(exploration, policy, port_of(place))

@@ -22,6 +22,7 @@ from starlette.testclient import TestClient
 
 from duckanon.exploration import Exploration
 from duckanon.exploration.exploring import default_grid
+from duckanon.exploration.server import reserved
 from tests.support.command import Command
 from tests.support.exploring import PORT, Shown, exploring, guarded_at, must_be_those_of
 from tests.support.folder import Folder
@@ -255,6 +256,13 @@ def test_a_port_that_is_taken_is_said_before_anything_is_counted(people: Folder,
     assert told.err == f"duckanon: --port {port}: is in use — choose another, or leave it out\n"
     for odd in ("0", "65536", "-1", "x"):
         assert duckanon("explore", policy, "--port", odd).code == 2
+
+
+@pytest.mark.unit
+def test_no_answer_waits_for_another_packet() -> None:
+    """Of a socket that does not say so, asyncio does not know that it is TCP."""
+    with reserved(0) as place:
+        assert place.proto == socket.IPPROTO_TCP
 
 
 def test_the_extra_that_it_takes_is_named(people: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch) -> None:
