@@ -102,6 +102,7 @@ async function watch(told) {
   watching = true;
   await tried(async () => {
     for (;;) {
+      byId("progress").setAttribute("aria-live", told.running ? "off" : "polite");
       byId("progress").textContent = told.said;
       byId("stop").hidden = !told.running;
       // A point or name that has the focus would lose it.

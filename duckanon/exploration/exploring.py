@@ -21,6 +21,7 @@ from duckanon.exploration.sample import Sample, sample_of, why_no_release
 from duckanon.exploration.setting import Field, Setting, fields_of, policy_at
 from duckanon.exploration.turns import Stopped, Turns
 from duckanon.policy import Policy
+from duckanon.policy.demands import weaker
 from duckanon.policy.schema import FULL_DOMAIN
 from duckanon.recoding.full_domain import FullDomain, kept_at_node
 from duckanon.search.lattice import Lattice, Node
@@ -70,7 +71,7 @@ class Exploration:
             known = self._figures.get(setting)
             if known is None:
                 with self._recoding(setting) as recoding:
-                    known = figures_of(recoding)
+                    known = figures_of(recoding, self._less(setting))
                 if len(self._figures) >= _REMEMBERED:
                     self._figures.clear()
                 self._figures[setting] = known
@@ -78,19 +79,26 @@ class Exploration:
             return known
 
     def labels(self, setting: Setting, k: int) -> list[tuple[str, ...]]:
-        """Of each quasi-identifier, labels that it shows at its level and that at least k rows or people have."""
+        """Of each quasi-identifier, labels that it shows at its level and that at least k rows or people have: the k
+        that is set, or the policy's where that is more."""
         with self._turns.first():
             pairs = zip(self.census.hierarchies, setting.levels, strict=True)
-            return [self._labels.of(hierarchy, level, k) for hierarchy, level in pairs]
+            return [self._labels.of(hierarchy, level, max(k, self.policy.k)) for hierarchy, level in pairs]
 
     def sample(self, setting: Setting) -> Sample:
         """Rows of what would be released, and of nothing else."""
         if not self.figures(setting).holds:
             return Sample(why_none="these levels do not hold, and nothing would be released")
-        if why := why_no_release(self.policy, setting.levels, self.last):
+        less = self._less(setting)
+        if why := less[0] if less else why_no_release(self.policy, setting.levels, self.last):
             return Sample(why_none=why)
         with self._turns.first(), self._recoding(setting) as recoding:
             return sample_of(recoding)
+
+    def _less(self, setting: Setting) -> tuple[str, ...]:
+        """In what a setting asks for less than the policy: who looks at it should know, and sees no rows of it."""
+        less = weaker(policy_at(setting, self.policy, self.fields), self.policy)
+        return tuple(f"this asks for less than the policy: {part}" for part in less)
 
     # -- what takes longer ------------------------------------------------------------------------
 

@@ -49,8 +49,8 @@ class Figures:
         return risk_of(self.released)
 
 
-def figures_of(recoding: FullDomain) -> Figures:
-    """`recoding`: of classes that are kept."""
+def figures_of(recoding: FullDomain, warnings: tuple[str, ...] = ()) -> Figures:
+    """`recoding`: of classes that are kept; `warnings`: what else is to be said."""
     measurer = recoding.measurer
     policy, census, allowed = measurer.policy, measurer.census, measurer.problem.allowed
     suppressed = census.rows - recoding.rows
@@ -66,7 +66,7 @@ def figures_of(recoding: FullDomain) -> Figures:
         released=released,
         failing=failing,
         utility=plain_figures(recoding.utility()),
-        warnings=tuple(map(discreet, (*census.warnings, *hollow(recoding.levels, census)))),
+        warnings=tuple(map(discreet, (*warnings, *census.warnings, *hollow(recoding.levels, census)))),
     )
 
 

@@ -54,6 +54,7 @@ def port_of(place: socket.socket) -> int:
 
 def guarded(exploration: Exploration, policy: Path, command: Callable[[Path], str], port: int) -> Guard:
     """The application, and who stands before it. `command`: how a saved policy is run."""
+    from anyio.to_thread import run_sync
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -72,9 +73,8 @@ def guarded(exploration: Exploration, policy: Path, command: Callable[[Path], st
 
     def answering(answer: Callable[[Any], Told]) -> Any:
         async def answered(request: Request) -> Response:
-            from starlette.concurrency import run_in_threadpool
-
-            status, told = await run_in_threadpool(_told, answer, await request.body())
+            # What takes long does not keep the server from ending.
+            status, told = await run_sync(_told, answer, await request.body(), abandon_on_cancel=True)
             return JSONResponse(told, status)
 
         return answered

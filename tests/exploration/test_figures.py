@@ -129,12 +129,28 @@ def test_no_sample_of_what_a_run_would_not_release(more: str, said: str, people:
     policy = people.policy(PEOPLE + UNCOMPARED.replace(UNCOMPARED, "" if "difference" in more else UNCOMPARED) + more)
     assert duckanon("run", policy, "--set", "privacy.k=60").code == 0
     with exploring(policy) as exploration:
-        coarse = exploration.setting if "difference" in more else replace(exploration.setting, levels=(2, 2, 1))
-        texts = ("2", "0.9", "1")
-        sample = exploration.sample(replace(coarse, texts=texts))
-        assert exploration.figures(replace(coarse, texts=texts)).holds
+        setting = replace(exploration.setting, levels=(2, 3, 1), texts=("3", "0.9", "2"))
+        sample = exploration.sample(setting)
+        assert exploration.figures(setting).holds
     assert sample.rows == ()
     assert said in sample.why_none
+
+
+def test_no_rows_and_no_labels_by_asking_for_less_than_the_policy(people: Folder) -> None:
+    """Who sets k to 1 does not see the source."""
+    people.sql("UPDATE people SET zip = '99999' WHERE name = 'person 7'")
+    with exploring(people.policy(PEOPLE)) as exploration:
+        setting = replace(exploration.setting, levels=(0, 0, 0), texts=("1", "0.1", "1"))
+        page = ExplorePage(exploration, "policy.toml")
+        told, more = page.figures(setting), page.more(setting)
+        assert told["holds"]
+        assert "this asks for less than the policy: privacy.k was 3, is 1" in told["figures"]
+        assert "this asks for less than the policy" in more["sample"]
+        assert "<td>" not in more["sample"]
+        assert exploration.labels(setting, 1) == exploration.labels(setting, 3)
+        coarser = replace(setting, levels=(4, 0, 1), texts=("3", "0.1", "2"))
+        assert "<td>" in page.more(coarser)["sample"]
+        assert "99999" not in page.more(coarser)["sample"] + str(page.figures(coarser)["columns"])
 
 
 def test_labels_are_those_that_at_least_k_have(people: Folder) -> None:
