@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from duckanon.census.counting import Census, take_census
-from duckanon.census.source import bind_source
+from duckanon.census.source import BoundSource, bind_source
 from duckanon.comparison.choices import Choice, Grid, Wanted
 from duckanon.comparison.column_words import column_words
 from duckanon.comparison.front import front
@@ -58,7 +58,7 @@ class Comparing:
 
     def run(self, warehouse: Warehouse) -> Comparison:
         """Measure every choice. Those of one k follow each other: they share what is measured at it."""
-        with held_census([part.policy for part in self.wanted], warehouse, self.watch) as census:
+        with held_census([part.policy for part in self.wanted], warehouse, self.watch) as (_, census):
             return self.over(census, last_node(self.policy, warehouse, census))
 
     def over(self, census: Census, last: Node | None) -> Comparison:
@@ -130,14 +130,15 @@ def _figures(recoding: Recoding, census: Census) -> dict[str, Any]:
 
 
 @contextmanager
-def held_census(policies: list[Policy], warehouse: Warehouse, watch: Watch) -> Iterator[Census]:
-    """The source counted once, for policies that differ by k, budget and method only. Where one of the methods is
+def held_census(policies: list[Policy], warehouse: Warehouse, watch: Watch) -> Iterator[tuple[BoundSource, Census]]:
+    """The source, counted once for policies that differ by k, budget and method only. Where one of the methods is
     local it counts what these need: to the others that makes no difference."""
     policy = next((part for part in policies if part.search.is_local), policies[0])
     scratch = Scratch(warehouse.workbench)
     try:
         watch.say(f"counting {policy.name}")
-        yield take_census(policy, bind_source(policy, warehouse, scratch), scratch)
+        source = bind_source(policy, warehouse, scratch)
+        yield source, take_census(policy, source, scratch)
     finally:
         scratch.clear()
 

@@ -10,6 +10,7 @@ from threading import Event, Thread
 from typing import Any
 
 from duckanon.census.counting import Census
+from duckanon.census.source import BoundSource
 from duckanon.comparison import Choice, Comparing, Comparison, Grid
 from duckanon.comparison.choices import Wanted
 from duckanon.comparison.comparing import choice_of, held_census, last_node, own_scratch
@@ -47,8 +48,9 @@ class Compared:
 class Exploration:
     """All that a page may ask of a policy. Every method may be called by any thread."""
 
-    def __init__(self, policy: Policy, census: Census, last: Node | None) -> None:
+    def __init__(self, policy: Policy, source: BoundSource, census: Census, last: Node | None) -> None:
         self.policy, self.census, self.last = policy, census, last
+        self._shown = _without_kept(source)
         self.fields: tuple[Field, ...] = fields_of(policy)
         self.usable, self.skipped = _methods(policy)
         self._turns = Turns()
@@ -71,7 +73,7 @@ class Exploration:
             known = self._figures.get(setting)
             if known is None:
                 with self._recoding(setting) as recoding:
-                    known = figures_of(recoding, self._less(setting))
+                    known = figures_of(recoding, self._shown, self._less(setting))
                 if len(self._figures) >= _REMEMBERED:
                     self._figures.clear()
                 self._figures[setting] = known
@@ -93,7 +95,7 @@ class Exploration:
         if why := less[0] if less else why_no_release(self.policy, setting.levels, self.last):
             return Sample(why_none=why)
         with self._turns.first(), self._recoding(setting) as recoding:
-            return sample_of(recoding)
+            return sample_of(recoding, tuple(kept.name for kept in self.census.keep))
 
     def _less(self, setting: Setting) -> tuple[str, ...]:
         """In what a setting asks for less than the policy: who looks at it should know, and sees no rows of it."""
@@ -167,8 +169,10 @@ class Exploration:
 
     @contextmanager
     def _recoding(self, setting: Setting) -> Iterator[FullDomain]:
-        with self._measurer(policy_at(setting, self.policy, self.fields)) as measurer:
-            yield kept_at_node(measurer, setting.levels)
+        """What is kept as it is, or as a pseudonym, is no label, and no threshold bounds it: it is never asked for."""
+        policy = policy_at(setting, self.policy, self.fields)
+        with own_scratch(replace(self._census_for(policy), keep=())) as census:
+            yield kept_at_node(Measurer(Problem.of(policy, census), self._whole), setting.levels)
 
 
 class _Long(Watch):
@@ -216,6 +220,11 @@ def default_grid(exploration: Exploration) -> Grid:
     return Grid(k, [policy.suppression, *([0] if policy.suppression else [])], methods)
 
 
+def _without_kept(source: BoundSource) -> BoundSource:
+    names = [c.name for _, c in (*source.quasi_identifiers, *source.sensitive)]
+    return replace(source, keep=(), released=tuple(names))
+
+
 def _methods(policy: Policy) -> tuple[tuple[str, ...], dict[str, str]]:
     """Those that the policy can use, and why it cannot use the others."""
     wanted, skipped = Grid().wanted(policy)
@@ -226,8 +235,8 @@ def _methods(policy: Policy) -> tuple[tuple[str, ...], dict[str, str]]:
 def explored(policy: Policy, warehouse: Warehouse, watch: Watch) -> Iterator[Exploration]:
     """Count the source once, for all that can be set."""
     wanted, _ = Grid().wanted(policy)
-    with held_census([part.policy for part in wanted], warehouse, watch) as census:
-        exploration = Exploration(policy, census, last_node(policy, warehouse, census))
+    with held_census([part.policy for part in wanted], warehouse, watch) as (source, census):
+        exploration = Exploration(policy, source, census, last_node(policy, warehouse, census))
         exploration.begin(watch)
         try:
             yield exploration

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from duckanon.audit.node import audited_rows, told_findings
+from duckanon.census.source import BoundSource
 from duckanon.errors import discreet
 from duckanon.models import Finding
 from duckanon.pages.looking import Sizes
 from duckanon.pages.report import Risk, Threshold
 from duckanon.pages.sizes import risk_of
 from duckanon.pages.thresholds import constraints_of, threshold_of
+from duckanon.policy import Policy
 from duckanon.query.expressions import column
 from duckanon.query.steps import select
 from duckanon.recoding.explain import hollow
@@ -49,12 +52,18 @@ class Figures:
         return risk_of(self.released)
 
 
-def figures_of(recoding: FullDomain, warnings: tuple[str, ...] = ()) -> Figures:
+def figures_of(recoding: FullDomain, source: BoundSource, warnings: tuple[str, ...] = ()) -> Figures:
     """`recoding`: of classes that are kept; `warnings`: what else is to be said."""
     measurer = recoding.measurer
     policy, census, allowed = measurer.policy, measurer.census, measurer.problem.allowed
     suppressed = census.rows - recoding.rows
     released, failing = _sizes(recoding)
+    if recoding.numbers:
+        # Classes that show the same numbers are one to who reads the release: only its rows can tell.
+        audited = audited_rows(recoding, source)
+        released, findings = audited.sizes, told_findings(audited, recoding.measured, suppressed <= allowed)
+    else:
+        findings = _findings(recoding, suppressed <= allowed)
     return Figures(
         levels=recoding.levels,
         rows={"source": census.rows, "released": recoding.rows, "suppressed": suppressed},
@@ -62,7 +71,7 @@ def figures_of(recoding: FullDomain, warnings: tuple[str, ...] = ()) -> Figures:
         classes=recoding.classes,
         counted="rows" if policy.entity is None else "people",
         k=policy.k,
-        thresholds=tuple(_thresholds(recoding, within=suppressed <= allowed)),
+        thresholds=tuple(_thresholds(policy, findings)),
         released=released,
         failing=failing,
         utility=plain_figures(recoding.utility()),
@@ -70,12 +79,16 @@ def figures_of(recoding: FullDomain, warnings: tuple[str, ...] = ()) -> Figures:
     )
 
 
-def _thresholds(recoding: FullDomain, within: bool) -> Iterator[Threshold]:
+def _findings(recoding: FullDomain, within: bool) -> tuple[Finding, ...]:
     measurer, measured, kept = recoding.measurer, recoding.measured, recoding.kept
     assert kept is not None
-    of_classes = measurer.released_findings(kept) if within else measured.class_findings
-    found = {finding.constraint: finding for finding in (*of_classes, *(measured.table_findings or ()))}
-    for constraint in constraints_of(measurer.policy):
+    of_classes = measurer.released_findings(measured.node, kept) if within else measured.class_findings
+    return (*of_classes, *(measured.table_findings or ()))
+
+
+def _thresholds(policy: Policy, findings: tuple[Finding, ...]) -> Iterator[Threshold]:
+    found = {finding.constraint: finding for finding in findings}
+    for constraint in constraints_of(policy):
         finding = found.get(constraint, Finding(constraint, None))
         yield threshold_of(plain_figures(finding_json(finding)), constraint)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -37,33 +37,24 @@ def why_no_release(policy: Policy, node: Node, last: Node | None) -> str:
     return ""
 
 
-def sample_of(recoding: FullDomain) -> Sample:
-    """Some rows at equal distances in the order of the release, as it would show them. What is kept as it is, or as a
-    pseudonym, is no label, and no threshold bounds it: it is left out."""
-    shown, at = recoding.shown, recoding.at
-    values = [f"s{part.index}" for part in shown.sensitive]
-    names = [h.column.name for h in shown.hierarchies] + [part.column.name for part in shown.sensitive]
-    keys = [column(name, "cells") for name in (*at.keys, *values)]
-    cells = at.with_cells(exp.select(*keys, sql("SUM(cells.n)").as_("n")).from_(_classes(recoding)))
-    cells = cells.group_by(*(key.copy() for key in keys)) if keys else cells
-    picked = Cells(_picked(cells, [*at.keys, *values], recoding.rows), (*at.keys, *values, "n"))
-    steps = label_steps(replace(shown, keep=()), picked, at.labels(), names)
+def sample_of(recoding: FullDomain, left_out: tuple[str, ...]) -> Sample:
+    """Some rows at equal distances in the order of the release, as it would show them. The recoding is of a census
+    without what is kept: no threshold bounds that."""
+    census, (cells, shown) = recoding.shown, recoding.cells()
+    names = [h.column.name for h in census.hierarchies] + [values.column.name for values in census.sensitive]
+    steps = label_steps(census, Cells(_picked(cells, recoding.rows), cells.names), shown, names)
     outputs = [column(f"r{at}") for at in range(len(names))]
     query = exp.select(*outputs).from_(table("labelled_cells")).order_by(*(output.copy() for output in outputs))
-    rows = at.census.workbench.fetch(with_steps(query, **steps), "a sample of the released rows")
+    rows = census.workbench.fetch(with_steps(query, **steps), "a sample of the released rows")
     texts = tuple(tuple("NULL" if value is None else str(value) for value in row) for row in rows)
-    return Sample(tuple(names), texts, tuple(kept.name for kept in shown.keep))
+    return Sample(tuple(names), texts, left_out)
 
 
-def _classes(recoding: FullDomain) -> exp.Expr:
-    return exp.alias_(recoding.good, "classes", table=True)
-
-
-def _picked(cells: exp.Select, names: list[str], rows: int) -> exp.Select:
+def _picked(cells: Cells, rows: int) -> exp.Select:
     """The cells in which one of so many places lies that part the released rows evenly."""
-    order = f" ORDER BY {', '.join(names)}" if names else ""
-    places = exp.select("*", sql(f"SUM(n) OVER ({order.strip()} ROWS UNBOUNDED PRECEDING)").as_("until"))
+    order = [column(name) for name in cells.names if name != "n"]
+    until = exp.Window(this=sql("SUM(n)"), order=exp.Order(expressions=order) if order else None)
+    places = exp.select("*", until.as_("until")).from_(cells.query.subquery("cells"))
     step = {"most": literal(_ROWS), "rows": literal(max(rows, 1))}
     passed = sql("FLOOR(until * :most / :rows) > FLOOR((until - n) * :most / :rows)", **step)
-    places = places.from_(cells.subquery("cells"))
-    return exp.select(*map(column, (*names, "n"))).from_(places.subquery("places")).where(passed)
+    return exp.select(*map(column, cells.names)).from_(places.subquery("places")).where(passed)

@@ -117,6 +117,21 @@ def test_a_sample_is_of_what_would_be_released_without_what_is_kept(people: Fold
     assert "person 1" not in whole
 
 
+@pytest.mark.parametrize("number", ["mean", "midpoint"])
+def test_where_classes_show_numbers_and_not_labels(number: str, people: Folder, duckanon: Command) -> None:
+    """Several classes may come to show the same."""
+    text = PEOPLE.replace("intervals = [5, 10, 20] }", f'intervals = [5, 10, 20] }}\nrelease_as = "{number}"')
+    policy = people.policy(text)
+    with exploring(policy) as exploration:
+        shown = shown_at(exploration, (2, 2, 0))
+        sample = exploration.sample(replace(exploration.setting, levels=(2, 2, 0)))
+    told = duckanon("check", policy, "--levels", "age=2,zip=2,sex=0", "--json").json
+    must_be_those_of(shown.page, told, shown.told["holds"])
+    ages = [float(row[0]) for row in sample.rows]
+    assert ages
+    assert set(ages) <= {25, 35, 45, 55} or number == "mean"
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [
