@@ -87,15 +87,22 @@ def guarded(exploration: Exploration, policy: Path, command: Callable[[Path], st
 def _told(answer: Callable[[Any], Told], body: bytes) -> tuple[int, Told]:
     """An answer, or what is wrong: never with a value of a row."""
     try:
-        return 200, answer(json.loads(body))
+        asked = json.loads(body)
     except (ValueError, RecursionError):
         return 400, {"error": "this is not what the page sends"}
+    try:
+        return 200, answer(asked)
     except DuckanonError as error:
-        return 400, {"error": said_of(error)}
+        return 400, {"error": _plain(said_of(error))}
     except KeyboardInterrupt:  # the statement was ended, with all else
         return 503, {"error": "closed"}
     except Exception as error:
         return 500, {"error": said_of(error)}
+
+
+def _plain(text: str) -> str:
+    """What was sent may be half of a sign, which nobody can send back."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 class Asked:

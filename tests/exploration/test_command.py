@@ -209,7 +209,8 @@ def test_nothing_is_overwritten_and_nothing_is_written_elsewhere(people: Folder,
 
 
 def test_what_no_policy_can_ask_for_is_not_saved(people: Folder, browser: Browser) -> None:
-    for set_ in ({"texts": ["0", "0.1", "2"]}, {"method": "alpha_l_diversification"}, {"levels": [9, 0, 0]}):
+    odd = {"method": "\ud800"}  # half of a sign
+    for set_ in ({"texts": ["0", "0.1", "2"]}, {"method": "alpha_l_diversification"}, {"levels": [9, 0, 0]}, odd):
         assert browser.ask("save", name="new.toml", **set_)[0] == 400
     assert "new.toml" not in people.files()
 
