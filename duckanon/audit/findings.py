@@ -103,7 +103,6 @@ class _AskedColumn:
         self.t, self._likeness = self._distances(part)
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
-        self._made.append(self.leaks)
 
     def _distances(self, part: AuditedColumn) -> tuple[float | None, dict[str, float | None]]:
         """t, and the figures of likeness."""
