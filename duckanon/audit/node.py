@@ -73,7 +73,7 @@ def _audited(recoding: FullDomain, census: Census, source: BoundSource, scratch:
     shown = scratch.table("node_rows", recoding.query(source, AS_THEY_ARE), "the rows of the node")
     released = Relation((shown.name,), "table")
     people = people_of_release(recoding, source, released, scratch)
-    return audit_release(policy, count_rows(released, census, scratch), census, people, scratch)
+    return audit_release(policy, count_rows(released, census, scratch), census, people, scratch, recoding.node)
 
 
 def _unsuppressed(audited: Audit, measured: Measurement) -> Iterator[Finding]:

@@ -24,8 +24,10 @@ class KAnonymity(Model):
     name, order = "k", 0
     key = Key("k", whole(1), larger_is_stricter=True, meaning="least rows of a class, or people", example=5)
 
-    def read(self, section: Section) -> int:
-        k: int | None = self.key.read(section, required=f"state the least class size: k = {self.key.example}")
+    def read(self, section: Section, needed: bool = True) -> int:
+        """`needed`: nothing else that the policy asks for can do without."""
+        remedy = f"state the least class size: k = {self.key.example}" if needed else None
+        k: int | None = self.key.read(section, required=remedy)
         return k or 1
 
     def constraint(self, k: int) -> Constraint:

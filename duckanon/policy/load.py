@@ -11,10 +11,11 @@ from typing import Any
 from duckanon.errors import Fault, PolicyError
 from duckanon.models import TableModel
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import column_models, models_of
+from duckanon.models.registry import column_models, models_of, size_models, sizes_asked
 from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.overrides import Override, named, overridden, text_with
+from duckanon.policy.population import read_population
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
@@ -82,11 +83,12 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
     source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
-    k = K_ANONYMITY.read(privacy)
+    k, thresholds = _sizes(privacy)
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     entity = privacy.get("entity", text)
     privacy.finish()
+    population = read_population(top.section("population"), folder) if "population" in top.data else None
     quasi_identifiers = tuple(_quasi_identifier(n, s, folder) for n, s in top.sections("quasi_identifiers"))
     if not top.data.get("quasi_identifiers", {}):
         top.fault("quasi_identifiers", "there is none", "name at least one: [quasi_identifiers.age]")
@@ -106,6 +108,8 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
         pseudonyms=read_pseudonyms(tuple(columns.get("pseudonyms", texts, [])), top.section("pseudonyms")),
         drop=tuple(columns.get("drop", texts, [])),
         entity=entity,
+        thresholds=thresholds,
+        population=population,
         ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
         file=file,
@@ -116,7 +120,22 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     _one_role_each(policy, top)
     _go_together(policy, top)
     _entity_can(policy, top)
+    _sizes_can(policy, top)
     return policy
+
+
+def _sizes(privacy: Section) -> tuple[int, dict[str, Any]]:
+    """What is asked of the sizes of classes: k, and the thresholds of other models. Some of these can do without k."""
+    alone = any(model.stands_alone and model.key.name in privacy.data for model in size_models())
+    k = K_ANONYMITY.read(privacy, needed=not alone)
+    thresholds: dict[str, Any] = {}
+    for model in size_models():
+        before = len(privacy.faults)
+        threshold = model.key.read(privacy)
+        if threshold is not None and len(privacy.faults) == before:
+            model.must_fit(threshold, privacy)
+            thresholds[model.key.name] = threshold
+    return k, thresholds
 
 
 def _must_be_decided(data: dict[str, Any], where: str, faults: list[Fault]) -> None:
@@ -193,6 +212,28 @@ def _entity_can(policy: Policy, top: Section) -> None:
             if not model.counts_people:
                 what = f"does not go with sensitive.{sensitive.column}.{model.written}, which counts rows"
                 top.fault("privacy.entity", what, "leave one of them out")
+
+
+def _sizes_can(policy: Policy, top: Section) -> None:
+    """What the models of class sizes go with."""
+    for model, _ in sizes_asked(policy.thresholds):
+        where = f"privacy.{model.key.name}"
+        if model.needs_population and not policy.counts_population:
+            what = "counts the rows of the population that a label covers, and there are none"
+            top.fault(where, what, 'name its table: [population] table = "…"')
+        if policy.search.is_local and not model.takes_locals:
+            what = f"does not go with {policy.search.method}, whose labels are of differing levels"
+            top.fault(where, what, "use greedy, optimal or datafly")
+        if policy.entity is not None and not model.counts_people:
+            top.fault("privacy.entity", f"does not go with {where}, which counts rows", "leave one of them out")
+    if not policy.counts_population:
+        return
+    if policy.search.where == "warehouse":
+        what = '"warehouse" does not go with a population, which is counted on the workbench'
+        top.fault("search.where", what, "leave one of them out")
+    if policy.release.kind == "view" and policy.population and policy.population.table is None:
+        what = "a view counts the population as it is, so it must be a table or view"
+        top.fault("population", what, 'name it: [population] table = "…"')
 
 
 def _one_role_each(policy: Policy, top: Section) -> None:

@@ -51,6 +51,10 @@ class LocalRecoding:
         return None
 
     @property
+    def node(self) -> None:
+        return None
+
+    @property
     def keys(self) -> list[str]:
         return [f"g{h.index}" for h in self.census.hierarchies]
 

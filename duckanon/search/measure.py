@@ -13,12 +13,12 @@ from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import class_rules, least_size, table_rules
+from duckanon.models.registry import class_rules, least_size, size_rules, table_rules, total_rules
 from duckanon.models.rules import ValueMeasure
 from duckanon.models.unit import ROWS
-from duckanon.query.expressions import column, same, sql, table
+from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import select, with_steps
-from duckanon.search.cells import rolled_up
+from duckanon.search.cells import rolled_up, with_population
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
 
@@ -74,19 +74,20 @@ class Measurer:
             if (rules := class_rules(values.wanted, values.numeric))
         ]
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
-        self.constraints = [K_ANONYMITY.constraint(policy.k)]
+        self.size_rules, self.total_rules = size_rules(policy.thresholds), total_rules(policy.thresholds)
+        self.constraints = [K_ANONYMITY.constraint(policy.k), *(rule.constraint for rule in self.size_rules)]
         self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
         # What a class has at the least, to hold: people may have several values each.
         needed = [least_size(values.wanted) for values in census.sensitive] if self.unit is ROWS else []
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
+        self.counted: exp.Table = like.counted if like else self._counted()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
         census = self.census
-        asked = sorted({part.index for part in self.judged} | set(self.table_rules))
-        rows = self.unit is ROWS
+        asked, rows = self.asked, self.unit is ROWS
         if rows and len(asked) == len(census.sensitive) and not census.keep:
             return census.table
         query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
@@ -94,6 +95,23 @@ class Measurer:
             query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
         thing = "cells" if census.afar is None else "cells_afar"
         return census.kept(thing, query, "the census, without what no constraint asks for")
+
+    @property
+    def asked(self) -> list[int]:
+        """The sensitive columns that some constraint asks for."""
+        return sorted({part.index for part in self.judged} | set(self.table_rules))
+
+    @property
+    def asks_everything(self) -> bool:
+        """Whether what was found of the classes is to be judged as a whole, too."""
+        return bool(self.table_rules or self.total_rules)
+
+    def _counted(self) -> exp.Table:
+        """What classes are counted from: with the population, where rules ask for it."""
+        if not self.size_rules:
+            return self.base
+        query = with_population(self.census, self.base, self.asked)
+        return self.census.scratch.table("counted_cells", query, "the census, and the population beside it")
 
     def brought(self, node: Node) -> Measurer:
         """One that measures this node on the workbench, for what is made there of it."""
@@ -104,11 +122,13 @@ class Measurer:
     def class_steps(self, node: Node) -> dict[str, exp.Select]:
         """The steps to the classes of a node, the last of which is `classes`."""
         keys = self.census.keys(node)
-        return class_steps(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
+        k, unit, sizes = self.policy.k, self.unit, self.size_rules
+        return class_steps(self.counted, keys, k, self.judged, nulls=False, unit=unit, sizes=sizes)
 
     def measure(self, node: Node, wholly: bool = False) -> Measurement:
         """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
-        figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
+        figures = {rule.constraint.name: rule.constraint for rule in self.size_rules}
+        figures |= {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
         worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
         size = self.unit.size
         sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
@@ -125,7 +145,7 @@ class Measurer:
 
     def _table_findings(self, node: Node) -> list[Finding]:
         """What the rules of the whole table measure over the classes that do not fail."""
-        found = []
+        found = self._totals(node) if self.total_rules else []
         for index, rules in self.table_rules.items():
             measures = {rule.measure.name: rule.measure for rule in rules}
             measured = {name: self._of_values(node, index, measure) for name, measure in measures.items()}
@@ -134,6 +154,17 @@ class Measurer:
                 worst = max((row[rule.constraint.name] for row in values), default=None)
                 found.append(Finding(rule.constraint, worst))
         return found
+
+    def _totals(self, node: Node) -> list[Finding]:
+        """What the rules on the sizes of all these classes measure."""
+        known: dict[str, exp.Expr] = {"x": column(self.unit.size), "population": column("population")}
+        if self.census.population is not None:
+            known["everybody"] = literal(self.census.population.rows)
+        figures = {rule.constraint.name: exp.replace_placeholders(rule.figure, **known) for rule in self.total_rules}
+        query = select(**figures).from_(table("classes")).where(sql("NOT failing"))
+        steps = self.class_steps(node)
+        (row,) = self.census.engine.fetch(with_steps(query, **steps), f"check: all classes of node {node}")
+        return [Finding(rule.constraint, figure) for rule, figure in zip(self.total_rules, row, strict=True)]
 
     def _of_values(self, node: Node, index: int, measure: ValueMeasure) -> list[dict[str, Any]]:
         """The highest of what the constraints on a measure bound, of the values of each name."""
@@ -162,8 +193,6 @@ class Measurer:
         rows = self.census.engine.fetch(with_steps(query, **steps), f"check: {measure.name} at node {node}")
         return [dict(zip(("named", *measure.judged), row, strict=True)) for row in rows]
 
-
-_ALP = "SUM(y * y / :size) / SUM(y)"
 
 _TOTALS = {
     "classes": "COUNT(*)",

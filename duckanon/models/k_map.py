@@ -1,0 +1,42 @@
+"""k-map: every released label covers at least k rows of the population. The class itself may be smaller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from duckanon.models.keys import Key
+from duckanon.models.model import SizeModel
+from duckanon.models.questions import CountedSizes, ReleasedSizes
+from duckanon.models.rules import Constraint, SizeRule
+from duckanon.query.expressions import sql
+from duckanon.toml.checks import whole
+
+
+class KMap(SizeModel):
+    """Whoever knows of everybody in the population still cannot tell which of k people a row is of."""
+
+    name, order = "k_map", 1
+    key = Key(
+        "k_map",
+        whole(1),
+        larger_is_stricter=True,
+        meaning="least rows of the population that the label of a class covers",
+        example=5,
+    )
+    needs_population = True
+    stands_alone = True
+
+    def rules(self, threshold: int) -> Iterator[SizeRule]:
+        constraint = Constraint(self.name, None, None, threshold, at_least=True)
+        # Of a label that covers too few no part covers more.
+        yield SizeRule(constraint, sql(":population"), lasting=sql(":x"), closed_under_growing=True)
+
+    def measured(self, constraint: Constraint, threshold: int, released: ReleasedSizes) -> int | None:
+        return released.covered.fewest if released.covered else None
+
+    def out_of_reach(self, threshold: int, counted: CountedSizes) -> Iterator[str]:
+        if counted.population is not None and threshold > counted.population:
+            yield f"privacy.k_map: {threshold} is above the {counted.population} rows of the population"
+
+
+MODEL = KMap()
