@@ -9,6 +9,8 @@ from duckanon.models.model import SizeModel
 from duckanon.models.questions import CountedSizes, ReleasedSizes
 from duckanon.models.rules import Constraint, SizeRule
 from duckanon.query.expressions import sql
+from duckanon.query.metrics import Metric, MetricRequest
+from duckanon.query.steps import select
 from duckanon.toml.checks import whole
 
 
@@ -38,5 +40,18 @@ class KMap(SizeModel):
         if counted.population is not None and threshold > counted.population:
             yield f"privacy.k_map: {threshold} is above the {counted.population} rows of the population"
 
+    def metrics(self, request: MetricRequest) -> Iterator[Metric]:
+        if request.population is not None:
+            question = "how many rows of the population have the quasi-identifiers of the class with the fewest?"
+            yield Metric(self.name, None, question, request.beside(select(**_COVERED)))
+
 
 MODEL = KMap()
+
+_COVERED = {
+    "k_map": "MIN(CASE WHEN x > 0 THEN m END)",
+    "classes": "COUNT(CASE WHEN x > 0 THEN 1 END)",
+    "row_count": "CAST(COALESCE(SUM(x), 0) AS BIGINT)",
+    "population_rows": "CAST(COALESCE(SUM(m), 0) AS BIGINT)",
+    "covered_rows": "CAST(COALESCE(SUM(CASE WHEN x > 0 THEN m END), 0) AS BIGINT)",
+}

@@ -15,6 +15,8 @@ from duckanon.models.model import SizeModel
 from duckanon.models.questions import CountedSizes, ReleasedSizes
 from duckanon.models.rules import Constraint, SizeRule, TotalRule
 from duckanon.query.expressions import TOLERANCE, double, sql
+from duckanon.query.metrics import Metric, MetricRequest
+from duckanon.query.steps import select
 from duckanon.toml import Section
 from duckanon.toml.checks import number, share
 
@@ -75,5 +77,13 @@ class Presence(SizeModel):
         if lowest > threshold.most + TOLERANCE:
             yield f"privacy.presence.most: {threshold.most:g} is below {whole}, {lowest:.6g}"
 
+    def metrics(self, request: MetricRequest) -> Iterator[Metric]:
+        if request.population is not None:
+            question = "how surely is it known of somebody in the population whether the table has them?"
+            yield Metric(self.name, None, question, request.beside(select(**_PRESENCES)))
+
 
 MODEL = Presence()
+
+_SHARE = "CAST(x AS DOUBLE) / CAST(CASE WHEN m > 0 THEN m ELSE 1 END AS DOUBLE)"
+_PRESENCES = {"least_presence": f"MIN({_SHARE})", "most_presence": f"MAX({_SHARE})"}

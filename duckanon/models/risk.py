@@ -17,6 +17,8 @@ from duckanon.models.questions import CountedSizes, ReleasedSizes
 from duckanon.models.rules import Constraint, TotalRule
 from duckanon.models.uniques import population_uniques
 from duckanon.query.expressions import TOLERANCE, literal, sql
+from duckanon.query.metrics import Metric, MetricRequest
+from duckanon.query.steps import select
 from duckanon.toml import Section
 from duckanon.toml.checks import number, share
 
@@ -40,6 +42,22 @@ class AverageRisk(SizeModel):
     def out_of_reach(self, threshold: float, counted: CountedSizes) -> Iterator[str]:
         if 1 / counted.rows > threshold + TOLERANCE:
             yield f"privacy.average_risk: {threshold:g} is below that of all {counted.rows} rows in one class"
+
+    def metrics(self, request: MetricRequest) -> Iterator[Metric]:
+        if request.population is not None:
+            question = (
+                f"how likely is it to find one of the population, and how many rows are among fewer than {request.k}?"
+            )
+            risks = select(**_JOURNALIST, rows_at_risk=sql(_AT_RISK, k=literal(request.k)))
+            yield Metric("journalist_risk", None, question, request.beside(risks))
+
+
+_AMONG = "CAST(CASE WHEN m > 0 THEN m ELSE 1 END AS DOUBLE)"
+_JOURNALIST = {
+    "highest_risk": f"CAST(1 AS DOUBLE) / MIN(CASE WHEN x > 0 THEN {_AMONG} END)",
+    "average_risk": f"SUM(CAST(x AS DOUBLE) / {_AMONG}) / CAST(NULLIF(SUM(x), 0) AS DOUBLE)",
+}
+_AT_RISK = "CAST(COALESCE(SUM(CASE WHEN m < :k THEN x END), 0) AS BIGINT)"
 
 
 @dataclass(frozen=True)
