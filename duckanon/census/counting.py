@@ -191,7 +191,10 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
 
 
 def _population(policy: Policy, source: BoundSource, census: Census) -> CountedPopulation | None:
-    bound = source.population
+    bound, told = source.population, policy.population
+    if told is not None and told.size is not None and told.size < census.rows:
+        what = f"{told.size:,} is below the {census.rows:,} rows of the source, which is a part of it"
+        raise SourceError([Fault("population.size", what)], policy.file)
     if bound is None:
         return None
     values = [plain(c) for c in bound.columns]
