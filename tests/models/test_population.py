@@ -232,3 +232,19 @@ def test_a_source_larger_than_its_population(town: Folder) -> None:
     text = with_sizes("k = 2").replace('table = "everybody"', "size = 20")
     with api.connect(town.database) as db, pytest.raises(SourceError, match=r"size: 20 is below the 200 rows"):
         api.run(Policy.parse(text, town.path), db)
+
+
+def test_a_report_tells_of_who_may_look(town: Folder, duckanon: Command) -> None:
+    policy = town.policy(with_sizes("k_map = 7\npresence = { least = 0, most = 0.9 }"))
+    told = duckanon("run", policy, "--report", town.path / "report.md", "--json").json
+    text = (town.path / "report.md").read_text(encoding="utf-8")
+    highest = told["privacy"]["risk"]["journalist"]["highest"]
+    assert f"| journalist | who is in the population | {highest:.2%} |" in text
+    assert r"| presence\_most | ≤ 0.9 |" in text
+    estimated = PEOPLE.replace("k = 3", "k = 1").replace("[privacy]", "[population]\nsize = 2000\n[privacy]")
+    told = duckanon("run", town.policy(estimated), "--report", town.path / "report.html", "--json").json
+    page = (town.path / "report.html").read_text(encoding="utf-8")
+    alone = told["privacy"]["risk"]["population_uniques"]
+    assert f"Estimated: of 2,000 people of the population {round(alone['estimate']):,} are alone" in page
+    assert "<td>everybody in the population, and looks for all</td>" in page
+    assert "among the people of the population: highest risk" in duckanon("check", policy, "--release").out
