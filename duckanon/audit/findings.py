@@ -22,7 +22,7 @@ from duckanon.models.registry import asked, sizes_asked
 from duckanon.models.risk import risk_figures
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
-from duckanon.query.expressions import case_of, column, literal
+from duckanon.query.expressions import case_of, column, literal, sql
 
 __all__ = ["AskedSizes", "Audit", "AuditedColumn", "People", "Rows", "audit"]
 
@@ -190,11 +190,12 @@ def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
 
 
 def _values(leaks: exp.Table, rows: Rows) -> tuple[dict[str, Any], int]:
-    query = exp.select("text", "row_count", "alpha", "alp", "dif").from_(leaks)
+    every = sql("COUNT(*) OVER ()")
+    query = exp.select("text", "row_count", "alpha", "alp", "dif", every.as_("every")).from_(leaks)
     query = query.order_by("CASE WHEN named > 0 THEN 0 ELSE 1 END", "row_count DESC", "text").limit(_MOST_LISTED)
+    found = rows.ask(query, "verify: the values")
     listed = {
         text: {"rows": count, "alpha": _plain(alpha), "alp": _plain(alp), "dif": _plain(dif)}
-        for text, count, alpha, alp, dif in rows.ask(query, "verify: the values")
+        for text, count, alpha, alp, dif, _ in found
     }
-    ((count,),) = rows.ask(exp.select("COUNT(*)").from_(leaks), "verify: how many values")
-    return listed, count - len(listed)
+    return listed, found[0][-1] - len(listed) if found else 0

@@ -222,7 +222,8 @@ def define_source(
     else:
         assert source.file is not None
         read = warehouse.define_file(name, source.file, reading_of(policy), rows)
-        _must_be_written_so(policy, read.misfits, warehouse.columns(name))
+        if read.misfits or source.csv.types:
+            _must_be_written_so(policy, read.misfits, warehouse.columns(name))
         return Relation(tuple(part.name for part in name.parts), "view", written=read.texts)
     return Relation(tuple(part.name for part in name.parts), "view")
 
