@@ -17,7 +17,7 @@ from duckanon.models.closeness import distance
 from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.levels import shown_level
-from duckanon.models.questions import Covered, ReleasedSizes
+from duckanon.models.questions import Covered, ReleasedSizes, Sample
 from duckanon.models.registry import asked, sizes_asked
 from duckanon.models.risk import risk_figures
 from duckanon.policy import Sensitive
@@ -71,7 +71,7 @@ class AskedSizes:
     thresholds: Mapping[str, Any]
     risk: float  # above which a row is at risk
     covered: Covered | None
-    fraction: float | None
+    sample: Sample | None
 
     def findings(self, released: ReleasedSizes) -> Iterator[Finding]:
         for model, threshold in sizes_asked(self.thresholds):
@@ -108,7 +108,7 @@ def audit(
         "average_risk": classes / everybody if everybody else None,
         "rows_at_risk": sum(size * count for size, count in counted_sizes if size < k),
         "unique_rows": sum(count for size, count in counted_sizes if size == 1),
-        **({"risk": risk_figures(by_size, asked_sizes.risk, asked_sizes.fraction)} if asked_sizes else {}),
+        **({"risk": risk_figures(by_size, asked_sizes.risk, asked_sizes.sample)} if asked_sizes else {}),
         "sensitive": figures,
     }
     present = people.everybody() if people else None

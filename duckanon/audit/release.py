@@ -15,6 +15,7 @@ from duckanon.census.values import ValueTable
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
+from duckanon.models.questions import Sample
 from duckanon.models.risk import enough_rows, risk_asked
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
@@ -48,7 +49,9 @@ def audit_release(
     linked = linkable(shown, _kept(census), numbers, policy.k)
     risk = risk_asked(policy.thresholds)
     covered = covered_by(counts, census, node, enough_rows(risk), scratch)
-    asked = AskedSizes(policy.thresholds, risk, covered, policy.sampling_fraction(census.rows))
+    everybody = policy.people(census.rows)
+    sample = Sample(census.rows, everybody) if everybody is not None else None
+    asked = AskedSizes(policy.thresholds, risk, covered, sample)
     return replace(audit(policy.k, shown, audited, people, asked), linkable=linked)
 
 

@@ -115,6 +115,18 @@ class ReleasedSizes:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """How much of a population the source is, where that is all that is known of it."""
+
+    rows: int
+    people: int
+
+    @property
+    def fraction(self) -> float:
+        return self.rows / self.people
+
+
+@dataclass(frozen=True)
 class CountedSizes:
     """The source and its population, before a search. Of the source's rows as many as the `budget` may be
     suppressed."""

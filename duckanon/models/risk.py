@@ -13,7 +13,7 @@ from typing import Any
 
 from duckanon.models.keys import Demand, Key, TableKey, sentence
 from duckanon.models.model import SizeModel
-from duckanon.models.questions import CountedSizes, ReleasedSizes
+from duckanon.models.questions import CountedSizes, ReleasedSizes, Sample
 from duckanon.models.rules import Constraint, TotalRule
 from duckanon.models.uniques import population_uniques
 from duckanon.query.expressions import TOLERANCE, literal, sql
@@ -147,12 +147,12 @@ class ShareAtRisk(SizeModel):
 MODELS = (AverageRisk(), ShareAtRisk())
 
 
-def risk_figures(released: ReleasedSizes, risk: float, fraction: float | None) -> dict[str, Any]:
+def risk_figures(released: ReleasedSizes, risk: float, sample: Sample | None) -> dict[str, Any]:
     """What each of three who look for people of a release may hope for: the prosecutor knows that somebody is in it,
     the journalist that somebody is in the population, and the marketer looks for everybody there (El Emam 2013).
 
-    Without a population nobody knows of more people than the release has. One of which the source is a `fraction` is
-    estimated by it: behind x rows stand x / fraction people.
+    Without a population nobody knows of more people than the release has. Of one that the source is a `sample` of they
+    are estimated: for x rows there are as many people as for all rows, in proportion.
     """
     average = released.classes / released.rows if released.rows else None
     least = min((size for size, _ in released.sizes), default=None)
@@ -163,13 +163,13 @@ def risk_figures(released: ReleasedSizes, risk: float, fraction: float | None) -
         highest = 1 / max(1, covered.fewest)
         found["journalist"] = _seeker(highest, covered.average_risk, covered.at_risk / released.rows)
         found["marketer"] = covered.average_risk
-    elif fraction is not None and least and average is not None:
-        # What is behind x rows is more than enough where x itself is: x / fraction rows.
+    elif sample is not None and least and average is not None:
+        fraction = sample.fraction
         at_risk = released.share_below(enough_rows(risk / fraction)) if risk < fraction else 0.0
         found["journalist"] = _seeker(fraction / least, fraction * average, at_risk)
         found["marketer"] = fraction * average
-    if fraction is not None:
-        found["population_uniques"] = population_uniques(released.sizes, fraction)
+    if sample is not None:
+        found["population_uniques"] = population_uniques(released.sizes, sample.people)
     return found
 
 

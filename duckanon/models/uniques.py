@@ -19,20 +19,20 @@ _SMALL_SAMPLE = 0.1  # of the population: Dankar et al.'s rule
 _STEPS = 45  # of a search for the best of a parameter, each of which leaves 0.62 of where it can be
 
 
-def population_uniques(sizes: Sizes, fraction: float) -> dict[str, Any]:
-    """The estimates for a population of which the classes are a `fraction`, and the one to choose; None: the sample
-    does not tell."""
+def population_uniques(sizes: Sizes, people: int) -> dict[str, Any]:
+    """The estimates for a population of so many people, of whom the classes are a sample, and the one to choose; None:
+    the sample does not tell."""
     rows = sum(size * classes for size, classes in sizes)
     alone = dict(sizes).get(1, 0)
-    people = max(rows, round(rows / fraction))
-    if rows == 0 or people == rows or not alone:
+    fraction = rows / people
+    if people <= rows or not alone:
         # In a sample of everybody, or one in which nobody is alone, there is nothing to estimate.
         found: dict[str, float | None] = dict.fromkeys(("zayatz", "pitman"), float(alone))
     else:
         found = {"zayatz": _zayatz(sizes, rows, people), "pitman": _pitman(sizes, rows, people)}
     chosen = "pitman" if fraction <= _SMALL_SAMPLE and found["pitman"] is not None else "zayatz"
     estimate = found[chosen]
-    share = estimate / people if estimate is not None and people else None
+    share = estimate / people if estimate is not None else None
     return {"fraction": fraction, "people": people, **found, "chosen": chosen, "estimate": estimate, "share": share}
 
 

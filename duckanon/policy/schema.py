@@ -278,10 +278,12 @@ class Policy:
         """Whether there are rows of a population to be counted."""
         return self.population is not None and self.population.is_counted
 
-    def sampling_fraction(self, rows: int) -> float | None:
-        """Of a population that is not counted, how much a source of so many rows is; None: nobody knows."""
+    def people(self, rows: int) -> int | None:
+        """How many a population has that is not counted, of which so many rows are the source; None: nobody knows."""
         told = self.population
-        return told.sampling_fraction or (rows / told.size if told.size else None) if told else None
+        if told is None or told.sampling_fraction is None:
+            return told.size if told else None
+        return max(rows, round(rows / told.sampling_fraction))
 
     def budget(self, rows: int) -> int:
         """How many of `rows` may be suppressed. A share is taken exactly as written, then rounded down."""

@@ -51,7 +51,7 @@ def alone(population: Population) -> int:
 
 def estimated(population: Population, fraction: float, chance: random.Random) -> dict[str, Any]:
     sample = chance.sample(population, int(fraction * PEOPLE))
-    return population_uniques(sorted(Counter(Counter(sample).values()).items()), fraction)
+    return population_uniques(sorted(Counter(Counter(sample).values()).items()), PEOPLE)
 
 
 def off(found: dict[str, Any], which: str, truth: int) -> float:
@@ -109,22 +109,21 @@ def test_zayatz_is_bayes_over_all_draws() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "fraction", "expected"),
-    [
-        ([], 0.1, 0),
-        ([(2, 5)], 0.1, 0),
-        ([(1, 7), (3, 2)], 1.0, 7),
-        ([(1, 1)], 0.5, 1),
-    ],
-    ids=["nobody", "nobody is alone", "everybody was asked", "one person"],
+    ("sizes", "people", "expected"),
+    [([], 10, 0), ([(2, 5)], 100, 0), ([(1, 7), (3, 2)], 13, 7)],
+    ids=["nobody", "nobody is alone", "everybody was asked"],
 )
-def test_where_there_is_nothing_to_estimate(sizes: list[tuple[int, int]], fraction: float, expected: int) -> None:
-    found = population_uniques(sizes, fraction)
-    assert found["estimate"] is not None
-    assert found["estimate"] >= expected
-    assert found["estimate"] <= max(expected, found["people"])
+def test_where_there_is_nothing_to_estimate(sizes: list[tuple[int, int]], people: int, expected: int) -> None:
+    found = population_uniques(sizes, people)
+    assert (found["zayatz"], found["pitman"], found["estimate"]) == (expected, expected, expected)
+    assert found["share"] == expected / people
+
+
+def test_one_person_of_two() -> None:
+    """All that is known is somebody alone: so are all, then."""
+    assert population_uniques([(1, 1)], 2)["estimate"] == 2
 
 
 def test_a_sample_in_which_all_are_alone_tells_pitman_nothing() -> None:
-    found = population_uniques([(1, 50)], 0.05)
+    found = population_uniques([(1, 50)], 1000)
     assert (found["pitman"], found["chosen"], found["zayatz"]) == (None, "zayatz", 1000.0)
