@@ -20,7 +20,7 @@ from duckanon.search.lattice import Node
 
 def covered_by(counts: RowCounts, census: Census, node: Node | None, enough: int, scratch: Scratch) -> Covered | None:
     """What the release whose rows were counted in the engine of the `scratch` covers; None: there is no population.
-    Without a node each label is taken for the lowest that it can be, which covers the fewest.
+    Without a node a label covers whom it covers at any level.
 
     `enough`: rows of the population among which nobody is at risk."""
     if census.population is None:
@@ -28,20 +28,22 @@ def covered_by(counts: RowCounts, census: Census, node: Node | None, enough: int
     classes = _shown_classes(counts, census, scratch)
     hierarchies = census.hierarchies
     levels, names = [f"l{h.index}" for h in hierarchies], [f"g{h.index}" for h in hierarchies]
-    steps = {
-        "classes": _placed(classes, hierarchies, node),
-        "nodes": exp.select(*map(column, levels)).distinct().from_(table("classes")),
-        "looks": _looks(census.population, hierarchies),
-    }
-    on = same([*levels, *names], "looks", "classes", nulls=False)
-    below = select(nth=column("nth", "classes"), id=column("id", "looks"), m=column("m", "looks"))
-    steps["below"] = below.from_(table("looks")).join(table("classes"), on=on)
+    numbered = select(exp.Star(), nth="ROW_NUMBER() OVER ()").from_(classes)
+    on = same([*levels, *names], "looks", "labels", nulls=False)
+    # A label of two levels may cover somebody by both.
+    below = select(nth=column("nth", "labels"), id=column("id", "looks"), m=column("m", "looks")).distinct()
     of_class = select(nth="nth", m="SUM(m)").from_(table("below")).group_by(column("nth"))
     sized = select(x="classes.x", m="CAST(COALESCE(of_class.m, 0) AS DOUBLE)").from_(table("classes"))
-    steps |= {"of_class": of_class}
-    steps["sized"] = sized.join(table("of_class"), on=sql("of_class.nth = classes.nth"), join_type="left")
-    anybody = exp.select("id", sql("MIN(m)").as_("m")).from_(table("below")).group_by(column("id"))
-    steps["anybody"] = anybody
+    steps = {
+        "classes": numbered,
+        "labels": _labels(hierarchies, node),
+        "nodes": exp.select(*map(column, levels)).distinct().from_(table("labels")),
+        "looks": _looks(census.population, hierarchies),
+        "below": below.from_(table("looks")).join(table("labels"), on=on),
+        "of_class": of_class,
+        "sized": sized.join(table("of_class"), on=sql("of_class.nth = classes.nth"), join_type="left"),
+        "anybody": exp.select("id", sql("MIN(m)").as_("m")).from_(table("below")).group_by(column("id")),
+    }
     met = exp.select(sql("CAST(COALESCE(SUM(m), 0) AS BIGINT)")).from_(table("anybody")).subquery()
     risk = sql("COALESCE(SUM(CASE WHEN m < :enough THEN x END), 0)", enough=literal(enough))
     query = select(**_FIGURES, at_risk=risk, covered=met).from_(table("sized"))
@@ -73,17 +75,17 @@ def _shown_classes(counts: RowCounts, census: Census, scratch: Scratch) -> exp.T
     return census.scratch.collected("shown_labels", query, "verify: the classes of the release", scratch.engine)
 
 
-def _placed(classes: exp.Table, hierarchies: tuple[Hierarchy, ...], node: Node | None) -> exp.Select:
-    """The classes with their levels l0 …, and with labels g0 … that no NULL is among; nth tells them apart."""
-    query = select(x=column("x", "c"), nth="ROW_NUMBER() OVER ()").from_(exp.alias_(classes, "c", table=True))
+def _labels(hierarchies: tuple[Hierarchy, ...], node: Node | None) -> exp.Select:
+    """The classes with the levels l0 … that their labels are of, and with labels g0 … that no NULL is among."""
+    query = exp.select(column("nth", "classes")).from_(table("classes"))
     for h in hierarchies:
-        shown, alias = column(f"g{h.index}", "c"), f"labels_{h.index}"
+        shown, alias = column(f"g{h.index}", "classes"), f"labels_{h.index}"
         if node is not None:
             level: exp.Expr = literal(node[h.index])
         else:
-            lowest = exp.select("label", sql("MIN(level)").as_("level")).from_(label_list(h).subquery("listed"))
+            listed = exp.select("label", "level").distinct().from_(label_list(h).subquery("listed")).subquery(alias)
             on = exp.EQ(this=shown, expression=column("label", alias))
-            query = query.join(lowest.group_by("label").subquery(alias), on=on, join_type="left")
+            query = query.join(listed, on=on, join_type="left")
             level = sql("CASE WHEN :shown IS NULL THEN 0 ELSE :level END", shown=shown, level=column("level", alias))
         at_top = sql(":level = :top", level=level, top=literal(h.height))
         query = query.select(level.as_(f"l{h.index}"), _told(at_top, shown, shown).as_(f"g{h.index}"))

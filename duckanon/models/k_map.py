@@ -26,6 +26,7 @@ class KMap(SizeModel):
         example=5,
     )
     needs_population = True
+    local_methods = ("climb",)  # which counts everybody for one class only
     stands_alone = True
 
     def rules(self, threshold: int) -> Iterator[SizeRule]:

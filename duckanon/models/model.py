@@ -40,7 +40,7 @@ class SizeModel(Model):
 
     key: ThresholdKey  # privacy.…
     needs_population = False  # whether it counts the rows of the population below a label, too
-    takes_locals = False  # whether classes that are each released at their own levels are searched by it
+    local_methods: tuple[str, ...] = ()  # that release classes at their own levels, and see to it
     counts_people = False  # whether it can, where the policy names an entity
     stands_alone = False  # whether a policy that asks for it may go without k
 

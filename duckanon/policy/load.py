@@ -13,6 +13,7 @@ from duckanon.models import TableModel
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models, models_of, size_models, sizes_asked
 from duckanon.policy import Policy, QuasiIdentifier, Search
+from duckanon.policy.database import ServerAddress
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.overrides import Override, named, overridden, text_with
 from duckanon.policy.population import read_population
@@ -221,9 +222,14 @@ def _sizes_can(policy: Policy, top: Section) -> None:
         if model.needs_population and not policy.counts_population:
             what = "counts the rows of the population that a label covers, and there are none"
             top.fault(where, what, 'name its table: [population] table = "…"')
-        if policy.search.is_local and not model.takes_locals:
-            what = f"does not go with {policy.search.method}, whose labels are of differing levels"
-            top.fault(where, what, "use greedy, optimal or datafly")
+        if policy.search.is_local and policy.search.method not in model.local_methods:
+            why = "whose labels are of differing levels" if model.needs_population else "which sees to each class alone"
+            what = f"does not go with {policy.search.method}, {why}"
+            usable = ("greedy", "optimal", "datafly", *model.local_methods)
+            top.fault(where, what, f"use {', '.join(usable[:-1])} or {usable[-1]}")
+        if policy.search.is_local and policy.release.kind == "view" and model.needs_population:
+            what = f"a view of {policy.search.method} cannot count the population that {where} asks for"
+            top.fault("release.kind", what, "release a table or a file, or use greedy, optimal or datafly")
         if policy.entity is not None and not model.counts_people:
             top.fault("privacy.entity", f"does not go with {where}, which counts rows", "leave one of them out")
     if not policy.counts_population:
@@ -231,6 +237,8 @@ def _sizes_can(policy: Policy, top: Section) -> None:
     if policy.search.where == "warehouse":
         what = '"warehouse" does not go with a population, which is counted on the workbench'
         top.fault("search.where", what, "leave one of them out")
+    if policy.population and policy.population.file and isinstance(policy.source.database, ServerAddress):
+        top.fault("population.file", "is read by DuckDB, not by a server", "make a table of it there, and name that")
     if policy.release.kind == "view" and policy.population and policy.population.table is None:
         what = "a view counts the population as it is, so it must be a table or view"
         top.fault("population", what, 'name it: [population] table = "…"')

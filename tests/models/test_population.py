@@ -122,6 +122,20 @@ def test_a_search_that_forgets_the_population_is_not_verified(
     assert town.sql("SELECT COUNT(*) FROM duckdb_tables() WHERE table_name = 'people_anonymous'") == [(0,)]
 
 
+def test_a_climb_loses_less_and_is_verified(town: Folder, duckanon: Command) -> None:
+    """By the labels that it shows, whatever their levels; it counts people who have a tuple of the source."""
+    town.sql("DELETE FROM everybody", "INSERT INTO everybody SELECT age, zip, sex, name FROM people, range(5)")
+    text = with_sizes("k_map = 20", MAPPED.replace("l = 2", ""))
+    best = duckanon("run", town.policy(text), "--method", "optimal", "--json").json
+    climbed = duckanon("run", town.policy(text), "--method", "climb", "--json").json
+    assert climbed["status"] == "released"
+    assert climbed["utility"]["ncp"] < best["utility"]["ncp"]
+    assert measured(climbed)["k_map"] >= 20 > measured(climbed)["k"]
+    town.sql("DELETE FROM everybody WHERE zip = '02133'")
+    told = duckanon("check", town.policy(text), "--method", "climb", "--release", "--json").json
+    assert (told["status"], measured(told)["k_map"] < 20) == ("violated", True)
+
+
 # -- what is refused --------------------------------------------------------------------------------
 
 
@@ -148,7 +162,15 @@ def test_a_population_that_is_none(town: Folder, duckanon: Command, given: str, 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (MAPPED + '[search]\nmethod = "climb"\n', "privacy.k_map: does not go with climb"),
+        (MAPPED + '[search]\nmethod = "alpha_k_clustering"\n', "privacy.k_map: does not go with alpha_k_clustering"),
+        (
+            with_sizes("k = 2\npresence = { least = 0, most = 0.5 }") + '[search]\nmethod = "climb"\n',
+            "privacy.presence: does not go with climb, whose labels are of differing levels",
+        ),
+        (
+            released_to("view", "v", MAPPED + '[search]\nmethod = "climb"\n'),
+            "release.kind: a view of climb cannot count the population that privacy.k_map asks for",
+        ),
         (with_sizes("k = 2\naverage_risk = 0.1") + '[search]\nmethod = "climb"\n', "privacy.average_risk: does not go"),
         (with_sizes('k_map = 7\nentity = "name"'), "privacy.entity: does not go with privacy.k_map, which counts rows"),
         (MAPPED + '[search]\nwhere = "warehouse"\n', '"warehouse" does not go with a population'),

@@ -64,6 +64,9 @@ def variants(draw: st.DrawFn) -> Variant:
     there = method not in LOCAL and not entity and chance(draw, 3)
     if method not in LOCAL and not entity and not there and chance(draw, 2):
         case = with_sizes(draw, case)
+    elif method == "climb" and kind != "view":
+        case = with_sizes(draw, case)
+        case = replace(case, policy=replace(case.policy, sizes=ref.Sizes(k_map=case.policy.sizes.k_map)))
     return Variant(case, kind, method, unmapped, entity, pseudonyms, "warehouse" if there else "workbench")
 
 
