@@ -136,6 +136,30 @@ def test_a_climb_loses_less_and_is_verified(town: Folder, duckanon: Command) -> 
     assert (told["status"], measured(told)["k_map"] < 20) == ("violated", True)
 
 
+def test_the_risk_of_people(people: Folder, duckanon: Command) -> None:
+    """Where a person has several rows, it is people who are found. Where the lattice is walked in the warehouse, it
+    comes to the same."""
+    people.sql("UPDATE people SET name = 'person ' || (regexp_extract(name, '[0-9]+')::INTEGER // 4)")
+    text = with_sizes("k = 2\naverage_risk = 0.08\nrows_at_risk = 0.1").replace(
+        '[population]\ntable = "everybody"\n', ""
+    )
+    asked = text.replace("average_risk", 'entity = "name"\naverage_risk')
+    told = duckanon("run", people.policy(asked), "--json").json
+    assert told["status"] == "released"
+    classes = people.sql("SELECT age, zip, sex, COUNT(*) FROM people_anonymous GROUP BY ALL")
+    found = measured(told)
+    assert len(classes) / sum(rows for *_, rows in classes) < found["average_risk"] <= 0.08
+    told_of = told["privacy"]["risk"]["prosecutor"]
+    assert found["average_risk"] == pytest.approx(told["privacy"]["average_risk"]) == told_of["average"]
+    assert found["rows_at_risk"] == pytest.approx(told_of["share_at_risk"])
+    assert found["rows_at_risk"] <= 0.1
+    here, there = (
+        duckanon("run", people.policy(f'{text}[search]\nwhere = "{where}"\n'), "--json").json
+        for where in ("workbench", "warehouse")
+    )
+    assert (here["levels"], here["constraints"]) == (there["levels"], there["constraints"])
+
+
 # -- what is refused --------------------------------------------------------------------------------
 
 
