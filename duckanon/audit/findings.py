@@ -142,6 +142,13 @@ class _AskedColumn:
         named = text.isin(*map(literal, self.wanted.values))
         return dict(self.rows.ask(found.where(named), "verify: value_diversity"))
 
+    @cached_property
+    def worst_leaks(self) -> dict[int, dict[str, float | None]]:
+        highest = [exp.Max(this=column(name)).as_(name) for name in _LEAKS]
+        query = exp.select("named", *highest).from_(self.leaks).group_by("named")
+        rows = self.rows.ask(query, "verify: leakage of the named")
+        return {named: dict(zip(_LEAKS, figures, strict=True)) for named, *figures in rows}
+
     def figures(self) -> dict[str, Any]:
         values, omitted = _values(self.leaks, self.rows)
         found = {"distinct_l": self.distinct_l, "entropy_l": _plain(self.entropy_l)}
@@ -156,6 +163,9 @@ class _AskedColumn:
         kept, counts = self.rows.counted(f"{thing}_{self._index}", value)
         self._made.append(kept)
         return counts
+
+
+_LEAKS = ("alpha", "alp", "dif")
 
 
 def _sensitive(part: AuditedColumn, index: int, rows: Rows) -> tuple[dict[str, Any], list[Finding]]:

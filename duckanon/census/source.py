@@ -27,7 +27,6 @@ from duckanon.policy import (
     QuasiIdentifier,
     Sensitive,
 )
-from duckanon.query.expressions import column, sql
 from duckanon.query.names import folded, quoted
 
 
@@ -103,6 +102,11 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
     entity = by_name[folded(policy.entity)] if policy.entity is not None else None
     compared = [c for c in columns if folded(c.name) not in hidden or c is entity]
     _comparable(policy, compared, relation, warehouse)
+    if policy.profile is not None:
+        from duckanon.census.safe_harbor import safe_harbor_faults  # which few policies ask for
+
+        if faults := list(safe_harbor_faults(policy, compared, relation, warehouse)):
+            raise SourceError(faults, policy.file)
     quasi_identifiers = tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers)
     return BoundSource(
         warehouse,
@@ -133,19 +137,6 @@ def _must_differ(policy: Policy, columns: list[Column]) -> None:
     ]
     if faults:
         raise SourceError(faults, policy.file)
-
-
-def plain(c: Column, table: str | None = None) -> exp.Expr:
-    """The value of a column such that what is equal also looks equal: of -0.0 and 0.0 there is only the latter. An ENUM
-    is a text: its type would list values that no released row has."""
-    value = column(c.name, table)
-    if c.type.released != c.type:
-        return c.type.released.cast(value)
-    if not c.type.is_float:
-        return value
-    # Elsewhere the sum of a number of single precision and a whole one is of double precision.
-    unsigned = sql(":value + 0", value=value)
-    return c.type.cast(unsigned) if c.type.dialect else unsigned
 
 
 def _comparable(policy: Policy, columns: list[Column], relation: Relation, warehouse: Warehouse) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census.source import BoundSource, plain
+from duckanon.census.plain import plain
+from duckanon.census.source import BoundSource
 from duckanon.census.values import released_value
 from duckanon.engine import Engine, Warehouse
 from duckanon.engine.scratch import Scratch

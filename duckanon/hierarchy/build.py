@@ -20,6 +20,7 @@ from duckanon.hierarchy.listed import list_file, list_table
 from duckanon.hierarchy.listing import Listing
 from duckanon.hierarchy.mapping import mapping_query, with_top
 from duckanon.hierarchy.matching import EXACTLY
+from duckanon.hierarchy.numbers import must_be_numbers
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import Unmapped, find_unmapped, top_must_be_alone, unmapped_fault
 from duckanon.policy import MappingFile, MappingTable, QuasiIdentifier
@@ -155,6 +156,8 @@ def _strangers(
                 raise HierarchyError([unmapped_fault(scheme, unmapped, domain.values, workbench)])
             if unmapped is not None and fate == "top":
                 top_must_be_alone(scheme, workbench)
+            if scheme.wanted.is_number:
+                must_be_numbers(scheme, domain.values, workbench)
     return found
 
 
@@ -196,6 +199,7 @@ def _build(
             strangers=strangers[index],
             lowest=wanted.at_least,
             cap=wanted.at_most,
+            release_as=wanted.release_as,
         )
         built.append(hierarchy)
     return tuple(built)

@@ -26,26 +26,29 @@ def mapping_query(scheme: Scheme, domain: exp.Expr) -> exp.Select:
 
 
 def _computed(scheme: Scheme, domain: exp.Expr) -> exp.Select:
-    """There may be millions of values, and far fewer labels: these are written, counted and sorted once each."""
+    """There may be millions of values, and far fewer labels of the first level. Those of all others are made of these:
+    computed levels nest."""
     kind = scheme.kind
     assert kind is not None
-    levels = range(1, kind.levels + 1)
-    places = {f"place_{level}": kind.order(VALUE, level) for level in levels}
-    placed = select(value=VALUE, n=column("n"), **places).from_(domain.copy()).where(known(scheme, VALUE))
-    value = column("value", "placed")
-    query = select(value=value, n=column("n", "placed"), code_0=sql(_FINEST, value=value)).from_(table("placed"))
-    steps = {"placed": placed}
-    for level in levels:
-        step, place = f"labels_{level}", column(f"place_{level}")
-        figures = {
-            "code": sql("CAST(ROW_NUMBER() OVER (ORDER BY :place) AS INTEGER)", place=place),
-            "label": kind.label(sql("MIN(value)"), level),
-            "size": sql("COUNT(*)"),
-        }
-        steps[step] = select(place=place, **figures).from_(table("placed")).group_by(place)
-        query = query.select(*(column(name, step).as_(f"{name}_{level}") for name in _FIGURES))
-        query = query.join(table(step), on=exp.EQ(this=column(place.name, "placed"), expression=column("place", step)))
-    return with_steps(query, **steps)
+    values = select(value=VALUE, n=column("n"), code_0=sql(_FINEST, value=VALUE)).from_(domain.copy())
+    values = values.where(known(scheme, VALUE))
+    if not kind.levels:
+        return values
+    place, size = column("place"), column("size")
+    placed = values.select(kind.order(VALUE, 1).as_("place"))
+    query = exp.select(*(column(name, "placed") for name in ("value", "n", "code_0"))).from_(table("placed"))
+    groups = select(place=place, value="MIN(value)", size="COUNT(*)").from_(table("placed")).group_by(place)
+    labels = exp.select(place).from_(table("groups"))
+    for level in range(1, kind.levels + 1):
+        above = place if level == 1 else kind.order(VALUE, level)
+        code = sql("CAST(DENSE_RANK() OVER (ORDER BY :place) AS INTEGER)", place=above)
+        number = size if level == 1 else sql("SUM(size) OVER (PARTITION BY :place)", place=above)
+        figures = code, kind.label(VALUE, level), exp.cast(number, "BIGINT")
+        names = [f"{name}_{level}" for name in _FIGURES]
+        labels = labels.select(*(figure.as_(name) for figure, name in zip(figures, names, strict=True)))
+        query = query.select(*(column(name, "labels") for name in names))
+    on = exp.EQ(this=column("place", "placed"), expression=column("place", "labels"))
+    return with_steps(query.join(table("labels"), on=on), placed=placed, groups=groups, labels=labels)
 
 
 def _listed(listing: Listing, domain: exp.Expr) -> exp.Select:

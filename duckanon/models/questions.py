@@ -79,6 +79,11 @@ class ReleasedColumn(Protocol):
         """Per value: its text, its ordinal among the `named` values, row_count, alpha, alp, dif."""
         ...
 
+    @property
+    def worst_leaks(self) -> Mapping[int, Mapping[str, float | None]]:
+        """By the ordinals of values, 0 of all that are not named: their highest alpha, alp and dif."""
+        ...
+
 
 @dataclass(frozen=True)
 class Covered:

@@ -10,16 +10,17 @@ from typing import Any
 
 from duckanon.errors import Fault, PolicyError
 from duckanon.models import TableModel
-from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import column_models, models_of, size_models, sizes_asked
+from duckanon.models.registry import column_models, models_of
 from duckanon.policy import Policy, QuasiIdentifier, Search
-from duckanon.policy.database import ServerAddress
 from duckanon.policy.hierarchy import read_hierarchy
+from duckanon.policy.numbers import RELEASED_AS, numbers_can
 from duckanon.policy.overrides import Override, named, overridden, text_with
 from duckanon.policy.population import read_population
+from duckanon.policy.profiles import PROFILES
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
+from duckanon.policy.sizes import read_sizes, sizes_can
 from duckanon.policy.source import read_source
 from duckanon.query.names import folded
 from duckanon.toml import Section
@@ -84,7 +85,8 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
     source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
-    k, thresholds = _sizes(privacy)
+    profile = PROFILES.get(privacy.get("profile", one_of(*PROFILES), ""))
+    k, thresholds = read_sizes(privacy, profile.k if profile else None)
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     entity = privacy.get("entity", text)
@@ -118,25 +120,13 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     )
     columns.finish()
     top.finish()
+    policy = profile.applied(policy, top) if profile else policy
     _one_role_each(policy, top)
     _go_together(policy, top)
     _entity_can(policy, top)
-    _sizes_can(policy, top)
+    numbers_can(policy, top)
+    sizes_can(policy, top)
     return policy
-
-
-def _sizes(privacy: Section) -> tuple[int, dict[str, Any]]:
-    """What is asked of the sizes of classes: k, and the thresholds of other models. Some of these can do without k."""
-    alone = any(model.stands_alone and model.key.name in privacy.data for model in size_models())
-    k = K_ANONYMITY.read(privacy, needed=not alone)
-    thresholds: dict[str, Any] = {}
-    for model in size_models():
-        before = len(privacy.faults)
-        threshold = model.key.read(privacy)
-        if threshold is not None and len(privacy.faults) == before:
-            model.must_fit(threshold, privacy)
-            thresholds[model.key.name] = threshold
-    return k, thresholds
 
 
 def _must_be_decided(data: dict[str, Any], where: str, faults: list[Fault]) -> None:
@@ -215,35 +205,6 @@ def _entity_can(policy: Policy, top: Section) -> None:
                 top.fault("privacy.entity", what, "leave one of them out")
 
 
-def _sizes_can(policy: Policy, top: Section) -> None:
-    """What the models of class sizes go with."""
-    for model, _ in sizes_asked(policy.thresholds):
-        where = f"privacy.{model.key.name}"
-        if model.needs_population and not policy.counts_population:
-            what = "counts the rows of the population that a label covers, and there are none"
-            top.fault(where, what, 'name its table: [population] table = "…"')
-        if policy.search.is_local and policy.search.method not in model.local_methods:
-            why = "whose labels are of differing levels" if model.needs_population else "which sees to each class alone"
-            what = f"does not go with {policy.search.method}, {why}"
-            usable = ("greedy", "optimal", "datafly", *model.local_methods)
-            top.fault(where, what, f"use {', '.join(usable[:-1])} or {usable[-1]}")
-        if policy.search.is_local and policy.release.kind == "view" and model.needs_population:
-            what = f"a view of {policy.search.method} cannot count the population that {where} asks for"
-            top.fault("release.kind", what, "release a table or a file, or use greedy, optimal or datafly")
-        if policy.entity is not None and not model.counts_people:
-            top.fault("privacy.entity", f"does not go with {where}, which counts rows", "leave one of them out")
-    if not policy.counts_population:
-        return
-    if policy.search.where == "warehouse":
-        what = '"warehouse" does not go with a population, which is counted on the workbench'
-        top.fault("search.where", what, "leave one of them out")
-    if policy.population and policy.population.file and isinstance(policy.source.database, ServerAddress):
-        top.fault("population.file", "is read by DuckDB, not by a server", "make a table of it there, and name that")
-    if policy.release.kind == "view" and policy.population and policy.population.table is None:
-        what = "a view counts the population as it is, so it must be a table or view"
-        top.fault("population", what, 'name it: [population] table = "…"')
-
-
 def _one_role_each(policy: Policy, top: Section) -> None:
     roles: dict[str, list[str]] = {}
     named = [(q.column, "quasi_identifiers") for q in policy.quasi_identifiers]
@@ -269,8 +230,9 @@ def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdent
     at_most = section.get("at_most", whole(0))
     if at_most is not None and at_most < at_least:
         section.fault("at_most", f"is {at_most}, below at_least = {at_least}", "no level would be left")
+    release_as = section.get("release_as", one_of(*RELEASED_AS), "label")
     section.finish()
-    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most)
+    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most, release_as)
 
 
 def _search(section: Section) -> Search:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon import resources
+from duckanon.clues.names import words_of
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy.checked import check_lists
 from duckanon.hierarchy.faults import Faults
@@ -15,7 +16,6 @@ from duckanon.hierarchy.listed import list_file
 from duckanon.hierarchy.listing import Listing
 from duckanon.hierarchy.matching import matched_values
 from duckanon.policy import MappingFile
-from duckanon.proposal.names import words_of
 from duckanon.query.expressions import column, literal, sql
 from duckanon.query.steps import select, united
 

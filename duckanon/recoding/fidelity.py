@@ -18,10 +18,9 @@ from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
 from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.computed import CutsKind, IntervalsKind
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import column, sql
-from duckanon.query.functions import cast_or_null, finite_number
+from duckanon.query.functions import finite_number
 from duckanon.query.steps import select
 
 # Pairs beyond these are not asked about: those with a sensitive column come first.
@@ -140,12 +139,8 @@ def _told(steps: str, asked: list[Question], workbench: Workbench) -> list[Figur
 
 def numbers_of(hierarchy: Hierarchy, code: exp.Expr, mapping: exp.Select) -> exp.Query | None:
     """code and number of what a column shows, from the values of the `mapping`; None: they are no numbers."""
-    value = column("value")
-    if hierarchy.column.type.is_number and not hierarchy.starred:
-        number = sql("CAST(:value AS DOUBLE)", value=value)
-    elif hierarchy.column.type.is_number or isinstance(hierarchy.kind, (IntervalsKind, CutsKind)):
-        number = cast_or_null(value, "DOUBLE")  # a text that says one, or the top beside such
-    else:
+    number = hierarchy.number
+    if number is None:
         return None
     middle = sql("(MIN(:number) + MAX(:number)) / 2", number=number)
     return mapping.select(code.as_("code"), middle.as_("number")).where(finite_number(number)).group_by(code.copy())

@@ -60,7 +60,7 @@ class NodeClasses:
         """What a release shows of each quasi-identifier."""
         for h, level, part in zip(shown.hierarchies, self.node, self.labels(), strict=True):
             if level == h.height:
-                yield Label(h.column.name, text=h.top)
+                yield Label(h.column.name, constant=h.removed)
             else:
                 yield Label(h.column.name, part.code, part.labels if level or h.starred else None)
 

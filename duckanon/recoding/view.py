@@ -13,16 +13,17 @@ from sqlglot import exp
 from duckanon.census.collations import COLLATED
 from duckanon.census.counting import Census
 from duckanon.census.people import counting_unit
+from duckanon.census.plain import plain
 from duckanon.census.population import BoundPopulation
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.census.source import BoundSource, plain
+from duckanon.census.source import BoundSource
 from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import shown_as_top
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.levels import levelled_rules
-from duckanon.models.registry import class_rules, size_rules, total_rules
+from duckanon.models.registry import class_rules, single_rules, size_rules, total_rules
 from duckanon.models.unit import ROWS
 from duckanon.policy import Policy
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
@@ -50,10 +51,12 @@ def guarded_view(
     level and has none. Where the sizes of all classes together break a constraint, nothing is shown. ALP and DIF belong
     to the whole table, too, and were checked when the view was made; they are not part of the guard.
     """
+    unit = counting_unit(policy)
+    rules_of = class_rules if unit is ROWS else single_rules
     judged = [
         SensitiveRules(values.index, table(f"source_values_{values.index}"), "value", rules)
         for values in census.sensitive
-        if (rules := (*class_rules(values.wanted, values.numeric), *levelled_rules(values.wanted)))
+        if (rules := (*rules_of(values.wanted, values.numeric), *levelled_rules(values.wanted)))
     ]
     described = {
         f"source_values_{part.index}": _described(census.sensitive[part.index], policy)
@@ -74,7 +77,7 @@ def guarded_view(
         generalized=generalized,
         **described,
         **beside,
-        **class_steps(table(cells), keys, policy.k, judged, nulls=True, unit=counting_unit(policy), sizes=sizes),
+        **class_steps(table(cells), keys, policy.k, judged, nulls=True, unit=unit, sizes=sizes),
         shown=_shown(census, keys, source, _whole_table_fails(policy)),
     )
 

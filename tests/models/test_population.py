@@ -204,6 +204,10 @@ def test_a_population_that_is_none(town: Folder, duckanon: Command, given: str, 
         ),
         (with_sizes("presence = { least = 0.5, most = 0.2 }\nk = 2"), "presence: least = 0.5 is above most = 0.2"),
         (with_sizes("average_risk = 0.1"), "privacy.k: is missing"),
+        (
+            MAPPED.replace("20] }", '20] }\nrelease_as = "mean"'),
+            "quasi_identifiers.age.release_as: mean does not go with a population",
+        ),
         (with_sizes("k = 2\nrows_at_risk = { share = 0.1 }"), "privacy.rows_at_risk.risk: is missing"),
     ],
 )
