@@ -164,7 +164,7 @@ class Run:
             there = scratch if home is scratch.engine else self.there
             people = people_of_release(found.recoding, source, released, there)
             counts = count_rows(released, census, there)
-            audited = audit_release(policy, counts, census, people, there)
+            audited = audit_release(policy, counts, census, people, there, found.recoding.node)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)

@@ -10,6 +10,8 @@ from sqlglot import exp
 
 from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
+from duckanon.census.plain import plain
+from duckanon.census.population import CountedPopulation, count_population
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
 from duckanon.census.tuples import count_tuples
@@ -22,7 +24,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
-from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.expressions import column, same, sql, text_of
 
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
@@ -61,6 +63,7 @@ class Census:
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
     afar: CensusAfar | None = None  # where the table is in the warehouse
+    population: CountedPopulation | None = None  # as it was counted
     counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
 
     @property
@@ -184,7 +187,37 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         afar=afar,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)
-    return replace(census, warnings=(*warnings, *linked))
+    census = replace(census, warnings=(*warnings, *linked), population=_population(policy, source, census))
+    return replace(census, warnings=(*census.warnings, *_lacking(census)))
+
+
+def _population(policy: Policy, source: BoundSource, census: Census) -> CountedPopulation | None:
+    bound, told = source.population, policy.population
+    if told is not None and told.size is not None and told.size < census.rows:
+        what = f"{told.size:,} is below the {census.rows:,} rows of the source, which is a part of it"
+        raise SourceError([Fault("population.size", what)], policy.file)
+    if bound is None:
+        return None
+    values = [plain(c) for c in bound.columns]
+    return count_population(bound, values, census.hierarchies, census.scratch, _limited(policy, _unheard))
+
+
+def _lacking(census: Census) -> Iterator[str]:
+    """A word on people of the source whom the population has not."""
+    if census.population is None or not census.finest:
+        return
+    names = [column(name) for name in census.finest]
+    counts = [
+        exp.select(*names, sql(f"SUM({n})").as_(n)).from_(rows).group_by(*names)
+        for n, rows in (("n", census.table), ("m", census.population.cells))
+    ]
+    more = sql("COALESCE(SUM(GREATEST(here.n - COALESCE(there.m, 0), 0)), 0)")
+    query = exp.select(sql("CAST(:more AS BIGINT)", more=more)).from_(counts[0].subquery("here"))
+    on = same(census.finest, "here", "there", nulls=False)
+    ((lacking,),) = census.workbench.fetch(query.join(counts[1].subquery("there"), on=on, join_type="left"))
+    if lacking:
+        who = "1 row of the source is" if lacking == 1 else f"{lacking:,} rows of the source are"
+        yield f"population: {who} not in it, by the quasi-identifiers; is it that of the source?"
 
 
 def _limited(policy: Policy, told: Told) -> Told:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -19,7 +19,7 @@ from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, mi
 from duckanon.recoding.over_source import Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import utility_of
-from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
+from duckanon.recoding.view import Keeper, generalized_by_level, generalized_population, guarded_view
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
@@ -52,6 +52,10 @@ class FullDomain:
     @property
     def levels(self) -> dict[str, int]:
         return self.at.levels
+
+    @property
+    def node(self) -> Node:
+        return self.at.node
 
     def classes_by_levels(self) -> None:
         return None
@@ -114,10 +118,11 @@ class FullDomain:
         return rows_over_source(plan, self.shown, source, scratch)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-        census, node = self.at.census, self.at.node
+        census, node, keep = self.at.census, self.at.node, cache(keep)
         generalized = generalized_by_level(self.shown, node, source, keep)
+        population = generalized_population(self.shown, node, keep) if source.population else None
         keys = [f"g{h.index}" for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
-        return guarded_view(self.measurer.policy, census, generalized, keys, source, rows)
+        return guarded_view(self.measurer.policy, census, generalized, keys, source, rows, population)
 
     def fidelity(self) -> dict[str, Any]:
         if self.measurer.policy.search.where == "warehouse":

@@ -103,6 +103,10 @@ class Increment:
     def levels(self) -> dict[str, int]:
         return self.at.levels
 
+    @property
+    def node(self) -> Node:
+        return self.at.node
+
     def classes_by_levels(self) -> None:
         return None
 

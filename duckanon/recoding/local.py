@@ -81,6 +81,10 @@ class LocalRecoding:
         return query.join(listed, on=sql("m.level = r.level AND m.code = r.code")).group_by(column("id", "m"))
 
     @property
+    def node(self) -> None:
+        return None
+
+    @property
     def keys(self) -> list[str]:
         return [f"g{h.index}" for h in self.census.hierarchies]
 

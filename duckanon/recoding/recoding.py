@@ -47,6 +47,10 @@ class Recoding(Protocol):
     def levels(self) -> dict[str, int] | None:
         """The level of each quasi-identifier, where all rows share it."""
 
+    @property
+    def node(self) -> Node | None:
+        """The same, in the policy's order."""
+
     def classes_by_levels(self) -> list[dict[str, Any]] | None:
         """The combinations of levels in use, where rows do not share them."""
 

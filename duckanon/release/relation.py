@@ -83,6 +83,8 @@ class RelationTarget:
     def _source_must_stand(self, old: Relation) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""
         inputs = [self.policy.source.table] if self.policy.source.table else []
+        population = self.policy.population
+        inputs += [population.table] if population and population.table else []
         inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
         probe = Scratch(self.warehouse.workbench)
         try:

@@ -54,7 +54,11 @@ def key() -> Iterator[None]:
 
 def must_agree(variant: Variant, far: FarDatabase) -> dict[str, Any]:
     with warehouse(variant.case) as (db, folder):
-        tables = ["people", *(part.table[0] for part in variant.case.generalized if part.table)]
+        tables = [
+            "people",
+            *(["everybody"] if variant.case.population else []),
+            *(part.table[0] for part in variant.case.generalized if part.table),
+        ]
         return released_alike(db, far, folder, variant.toml(), tables, variant.kind, variant.to)
 
 

@@ -49,7 +49,21 @@ to = "released"
 
 def test_the_models_that_there_are() -> None:
     """In the order in which their constraints are told, but for those of the whole table, which come last."""
-    names = ["k", "distinct_l", "entropy_l", "recursive", "value_l", "t", "alpha", "alp", "dif"]
+    names = [
+        "k",
+        "k_map",
+        "presence",
+        "average_risk",
+        "rows_at_risk",
+        "distinct_l",
+        "entropy_l",
+        "recursive",
+        "value_l",
+        "t",
+        "alpha",
+        "alp",
+        "dif",
+    ]
     assert [model.name for model in every_model()] == [*names, "level_l", "level_alpha", "level_weight", "proximity"]
 
 

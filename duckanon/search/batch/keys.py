@@ -15,17 +15,18 @@ from duckanon.search.packing import Packing
 class NodeKeys:
     """The codes of a node's levels, packed into the columns `names`. A column at its top tells nothing: code 0."""
 
-    def __init__(self, hierarchies: tuple[Hierarchy, ...]) -> None:
-        self.hierarchies = hierarchies
+    def __init__(self, hierarchies: tuple[Hierarchy, ...], largest: tuple[int, ...] | None = None) -> None:
+        """`largest`: the codes of a population that go beyond those of the source."""
+        self.hierarchies, self._largest = hierarchies, largest
         self._packing = Packing(self._size(hierarchy) for hierarchy in hierarchies)
         self.names = [f"k{word}" for word in range(self._packing.words)]
         # Per hierarchy, the first of its cells: codes of all its levels below the top, one level after the other.
         sizes = [hierarchy.height * self._size(hierarchy) for hierarchy in hierarchies]
         self._first_cells = [0, *accumulate(sizes)]
 
-    @staticmethod
-    def _size(hierarchy: Hierarchy) -> int:
-        return hierarchy.levels[0].values + 1  # code 0 is NULL, or the top
+    def _size(self, hierarchy: Hierarchy) -> int:
+        own = self._largest[hierarchy.index] if self._largest else 0
+        return max(hierarchy.levels[0].values, own) + 1  # code 0 is NULL, or the top
 
     def keys(self, nodes: list[Node]) -> str:
         """The keys of the nodes, one below the other."""
