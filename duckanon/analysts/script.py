@@ -20,7 +20,7 @@ from duckanon.query.expressions import column, create
 from duckanon.query.names import quoted
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
-from duckanon.recoding.rows import AS_THEY_ARE
+from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
 from duckanon.search import search
 from duckanon.search.given import given_node
 from duckanon.search.lattice import Node
@@ -112,7 +112,7 @@ def _release(
     recoding: FullDomain | LocalRecoding, source: BoundSource, scratch: Scratch, executed: list[Executed]
 ) -> None:
     """Adds the release, as rows and, unless it has pseudonyms, as a view, to what is executed for it."""
-    rows = recoding.query(source, AS_THEY_ARE)
+    rows = repeated_rows(recoding.cells(source, AS_THEY_ARE), source)
     executed.append(Executed("the released rows, from the census", rows))
     if any(isinstance(kept, Pseudonym) for kept in source.keep):
         return

@@ -18,7 +18,7 @@ from duckanon.models import Finding
 from duckanon.policy import Policy
 from duckanon.recoding.explain import hollow
 from duckanon.recoding.full_domain import FullDomain, at_node
-from duckanon.recoding.rows import AS_THEY_ARE
+from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
 from duckanon.result import Result
 from duckanon.search.given import Levels, given_node
 from duckanon.search.measure import Measurement, Measurer
@@ -70,7 +70,9 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
 def _audited(recoding: FullDomain, census: Census, source: BoundSource, scratch: Scratch) -> Audit:
     """The released rows, asked on the workbench whatever warehouse they are of, as those of a dry run are."""
     policy = recoding.measurer.policy
-    shown = scratch.table("node_rows", recoding.query(source, AS_THEY_ARE), "the rows of the node")
+    shown = scratch.table(
+        "node_rows", repeated_rows(recoding.cells(source, AS_THEY_ARE), source), "the rows of the node"
+    )
     released = Relation((shown.name,), "table")
     people = people_of_release(recoding, source, released, scratch)
     return audit_release(policy, count_rows(released, census, scratch), census, people, scratch)

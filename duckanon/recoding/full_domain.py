@@ -10,13 +10,14 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, literal, sql
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.over_source import Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, released_rows
+from duckanon.recoding.rows import Cells, Labels, Steps, released_cells
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
 from duckanon.search.lattice import Node
@@ -69,12 +70,15 @@ class FullDomain:
     def _classes(self) -> exp.Select:
         return exp.select().from_(exp.alias_(self.good, "classes", table=True))
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+    def types(self) -> dict[str, Type]:
+        return self.at.types()
+
+    def cells(self, source: BoundSource, labels: Labels) -> Steps:
         names = [*self.at.keys, *self.at.census.others]
         columns = [column(name, "cells") for name in names]
         cells = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
         cells = cells.group_by(*columns) if columns else cells
-        return released_rows(self.shown, Cells(cells, (*names, "n")), self.at.labels(), source, labels)
+        return released_cells(self.shown, Cells(cells, (*names, "n")), self.at.labels(), source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         keys = [column(key) for key in self.at.keys]

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import INTEGER
+from duckanon.engine.types import INTEGER, TEXT
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
@@ -21,7 +22,7 @@ from duckanon.query.steps import select, with_steps
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, Steps, released_cells
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
@@ -107,12 +108,15 @@ class LocalRecoding:
     def described(self) -> dict[str, str]:
         return {}
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+    def types(self) -> dict[str, Type]:
+        return {h.column.name: TEXT for h in self.census.hierarchies}
+
+    def cells(self, source: BoundSource, labels: Labels) -> Steps:
         names = [*self.keys, *self.census.others]
         columns = [column(name) for name in names]
         cells = exp.select(*columns, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*columns)
         shown = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
-        return released_rows(self.census, Cells(cells, (*names, "n")), shown, source, labels)
+        return released_cells(self.census, Cells(cells, (*names, "n")), shown, source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]

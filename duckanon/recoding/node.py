@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from duckanon.census.counting import Census
+from duckanon.engine import Type
+from duckanon.engine.types import TEXT
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps
@@ -63,6 +65,11 @@ class NodeClasses:
                 yield Label(h.column.name, text=h.top)
             else:
                 yield Label(h.column.name, part.code, part.labels if level or h.starred else None)
+
+    def types(self) -> dict[str, Type]:
+        """What a release shows of each quasi-identifier: values, or labels."""
+        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        return {h.column.name: TEXT if level or h.starred else h.column.type.released for h, level in pairs}
 
     def holding(self) -> exp.Select:
         """The classes that do not fail: their keys and sizes."""

@@ -17,7 +17,7 @@ from duckanon.policy import Policy, Release
 from duckanon.query.counts import RowCounts
 from duckanon.query.formulas import like_a_formula
 from duckanon.recoding import Recoding
-from duckanon.recoding.rows import Dictionaries
+from duckanon.recoding.rows import Dictionaries, repeated_rows
 from duckanon.release.disk_place import DiskPlace, remove, to_disk
 from duckanon.release.fingerprints import files_fingerprint
 from duckanon.release.mark import made_by, metadata_of
@@ -90,7 +90,7 @@ class FileTarget:
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries."""
-        return recoding.query(source, Dictionaries(scratch))
+        return repeated_rows(recoding.cells(source, Dictionaries(scratch)), source)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()
