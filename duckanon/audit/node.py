@@ -16,6 +16,7 @@ from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.models import Finding
 from duckanon.policy import Policy
+from duckanon.policy.profiles import profile_told
 from duckanon.recoding.explain import hollow
 from duckanon.recoding.full_domain import FullDomain, at_node
 from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
@@ -63,6 +64,7 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         descriptions=described,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=(*census.warnings, *hollow(recoding.levels, census), *linked),
+        profile=profile_told(policy),
         sizes=audited.sizes,
     )
 

@@ -81,7 +81,9 @@ def run(options: argparse.Namespace) -> int:
             warehouse = held.enter_context(_open(policy, options.db, writable, options))
             held.enter_context(warehouse.one_at_a_time(None if options.dry_run else address.key, options.wait))
         watch = held.enter_context(options.watch)
-        asked = RunOptions(options.replace, options.dry_run, options.if_changed, options.incremental)
+        asked = RunOptions(
+            options.replace, options.dry_run, options.if_changed, options.incremental, closes=page is None
+        )
         result = run(policy, warehouse, address, asked, watch)
         if page is not None:
             result = _reported(page, policy, warehouse, result)

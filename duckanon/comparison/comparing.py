@@ -22,7 +22,6 @@ from duckanon.policy import Policy
 from duckanon.recoding import Recoding, find_recoding
 from duckanon.recoding.explain import why_none
 from duckanon.release.previous import Standing
-from duckanon.release.targets import open_target
 from duckanon.search import feasibility
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -149,5 +148,4 @@ def _last_node(policy: Policy, warehouse: Warehouse, census: Census) -> Node | N
     if policy.release.mode == "search":
         return None
     record = RunRecord(policy, warehouse, ReleaseAddress.of(policy, warehouse.database), dry_run=True)
-    target = open_target(policy, warehouse, replace=False, dry_run=True)
-    return record.last_node(census, False, Standing(policy, warehouse, target, replace=False))
+    return record.last_node(census, False, Standing(policy, warehouse, replace=False))

@@ -100,6 +100,7 @@ class Type:
 
 TEXT = Type(Family.TEXT, "VARCHAR", one_text=True, declared="VARCHAR")
 INTEGER = Type(Family.WHOLE, "INTEGER", one_text=True, declared="INTEGER")
+DOUBLE = Type(Family.FLOAT, "DOUBLE", declared="DOUBLE")
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,11 @@ class Workbench:
             self._trace = None
 
     def columns(self, relation: exp.Table) -> list[Column]:
-        rows = self.run(f"DESCRIBE SELECT * FROM {relation.sql(self.dialect, identify=True)}").fetchall()
+        return self.shape(exp.select("*").from_(relation))
+
+    def shape(self, query: exp.Query) -> list[Column]:
+        """The columns of what a query gives."""
+        rows = self.run(f"DESCRIBE {query.sql(self.dialect, identify=True)}").fetchall()
         return [Column(row[0], type_of(row[1])) for row in rows]
 
     # -- what comes from a warehouse, and what goes there -----------------------------------------

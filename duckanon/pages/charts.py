@@ -13,6 +13,7 @@ from typing import Any
 from duckanon.engine.optional import needed
 
 Points = Sequence[tuple[float, float]]
+Bars = Sequence[tuple[float, float, float]]  # where, from, to
 
 BLUE, VERMILION, GREEN = "#0072b2", "#d55e00", "#009e73"
 _COLOURS = (BLUE, "#e69f00", GREEN, VERMILION, "#cc79a7", "#56b4e9")
@@ -84,8 +85,11 @@ def over_time(releases: Sequence[Mapping[str, Any]], figures: Mapping[str, str])
     return _svg(alt.vconcat(*lines))
 
 
-def line_plot(title: str, x: str, y: str, series: Mapping[str, Points]) -> str:
-    """Lines with their marks, as a picture that stands alone; the vertical axis starts at zero."""
+def line_plot(
+    title: str, x: str, y: str, series: Mapping[str, Points], spread: Mapping[str, Bars] | None = None
+) -> str:
+    """Lines with their marks, as a picture that stands alone; the vertical axis starts at zero. `spread`: bars from the
+    least to the largest figure of each mark."""
     alt, _ = _libraries()
     values = [{"x": at, "y": figure, "series": name} for name, line in series.items() for at, figure in line]
     points = sorted({at for line in series.values() for at, _ in line})
@@ -100,7 +104,15 @@ def line_plot(title: str, x: str, y: str, series: Mapping[str, Points]) -> str:
     )
     marks = base.mark_point(filled=False, fill="white", size=60, strokeWidth=2)
     marks = marks.encode(shape=alt.Shape("series:N", title=None, scale=shape))
-    layers = alt.layer(base.mark_line(strokeWidth=2.2), marks).properties(width=450, height=290)
+    bars = [
+        {"x": at, "low": low, "high": high, "series": name}
+        for name, line in (spread or {}).items()
+        for at, low, high in line
+    ]
+    ranges = alt.Chart(alt.Data(values=bars)).mark_rule(strokeWidth=1.2, opacity=0.6)
+    ranges = ranges.encode(x="x:Q", y="low:Q", y2="high:Q", color=alt.Color("series:N", title=None, scale=colour))
+    layers = alt.layer(*([ranges] if bars else []), base.mark_line(strokeWidth=2.2), marks)
+    layers = layers.properties(width=450, height=290)
     return _svg(layers, ink="#333333", background="white", padding=12)
 
 

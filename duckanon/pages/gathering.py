@@ -23,6 +23,7 @@ from duckanon.pages.report import ColumnLoss, Report, Risk, Threshold
 from duckanon.pages.sizes import at_risk, bins, risk_of
 from duckanon.policy import Policy
 from duckanon.policy.database import shown_database
+from duckanon.policy.profiles import profile_told
 from duckanon.release.existing import exists, is_ours
 from duckanon.release.standing import made_of_this_source, standing_fingerprint
 from duckanon.result import Result, finding_json, plain_figures
@@ -136,6 +137,7 @@ def gathered(known: Material) -> Report:
         people=result.people if result else None,
         classes=run["classes"] if run else result.classes if result else None,
         budget=policy.budget(rows["source"]) if policy and rows["source"] is not None else None,
+        profile=profile_told(policy) if policy else None,
         roles=roles(policy) if policy else (),
         thresholds=tuple(_thresholds(known)),
         before=risk_of(look.before) if look.before else None,

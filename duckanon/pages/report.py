@@ -130,6 +130,7 @@ class Report:
     finished: str | None = None
     seconds: float | None = None
     incremental: str | None = None
+    profile: Mapping[str, Any] | None = None
     roles: tuple[Role, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     before: Risk | None = None

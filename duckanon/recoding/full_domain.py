@@ -16,6 +16,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, literal, sql
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
+from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Steps, released_cells
 from duckanon.recoding.utility import utility_of
@@ -42,7 +43,7 @@ class FullDomain:
 
     @property
     def classes(self) -> int:
-        return self.measured.released_classes
+        return self.numbers.count() if self.numbers else self.measured.released_classes
 
     @property
     def smallest(self) -> int | None:
@@ -73,19 +74,39 @@ class FullDomain:
     def types(self) -> dict[str, Type]:
         return self.at.types()
 
+    @cached_property
+    def numbers(self) -> ClassNumbers:
+        """What the classes show in place of labels; at level 0 that is the value itself, at the top nothing."""
+        census, found = self.at.census, list[NumberColumn]()
+        for h, level in zip(census.hierarchies, self.at.node, strict=True):
+            if not h.is_number or not 0 < level < h.height:
+                continue
+            key = h.code(level)
+            if h.release_as == "midpoint":
+                numbers = exp.select(column("code").as_(key), "number").from_(middles(h, level).subquery("middles"))
+                found.append(NumberColumn(h.index, key, (key,), numbers))
+            else:
+                names = dict.fromkeys((*self.at.keys, h.code(0), "n"))
+                cells = self.at.with_cells(self._classes().select(*(column(name, "cells") for name in names)))
+                numbers = aggregates(h, cells.select(literal(level).as_("shown_level")), self.at.keys, "shown_level")
+                found.append(NumberColumn(h.index, key, tuple(self.at.keys), numbers))
+        return ClassNumbers(census, exp.select("*").from_(self.good), self.at.keys, found)
+
     def cells(self, source: BoundSource, labels: Labels) -> Steps:
-        names = [*self.at.keys, *self.at.census.others]
-        columns = [column(name, "cells") for name in names]
-        cells = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
-        cells = cells.group_by(*columns) if columns else cells
-        return released_cells(self.shown, Cells(cells, (*names, "n")), self.at.labels(), source, labels)
+        codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.at.census.others}
+        selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
+        cells = self.numbers.joined(self.at.with_cells(selected), "classes")
+        cells = cells.group_by(*codes.values()) if codes else cells
+        shown = self.numbers.shown(self.at.labels())
+        return released_cells(self.shown, Cells(cells, (*codes, "n")), shown, source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
-        keys = [column(key) for key in self.at.keys]
+        keys = [column(key, "classes") for key in self.at.keys]
+        classes = self._classes().select(*keys, sql("CAST(classes.x AS BIGINT)").as_("x"))
         plan = Plan(
             codings=tuple(self.at.codings()),
-            shown=tuple(self.at.shown_labels(self.shown)),
-            classes=exp.select(*keys, sql("CAST(x AS BIGINT)").as_("x")).from_(self.good),
+            shown=tuple(self.numbers.labels(self.at.shown_labels(self.shown))),
+            classes=self.numbers.told(classes, "classes"),
             keys=tuple(self.at.keys),
         )
         return rows_over_source(plan, self.shown, source, scratch)
@@ -104,10 +125,12 @@ class FullDomain:
             level = self.at.node[hierarchy.index]
             if level == hierarchy.height:
                 return literal(0), None
+            if hierarchy.index in self.numbers.columns:
+                return self.numbers.found_again(hierarchy.index)
             numbers = numbers_of(hierarchy, column(f"code_{level}"), exp.select().from_(hierarchy.mapping))
             return column(hierarchy.code(level), "cells"), numbers
 
-        released = self.at.with_cells(self._classes())
+        released = self.numbers.joined(self.at.with_cells(self._classes()), "classes")
         return fidelity_of(self.at.census, released, shows).figures(self.at.census)
 
     def utility(self) -> dict[str, Any]:

@@ -33,6 +33,9 @@ def must_be_addable(policy: Policy, replace: bool) -> None:
         raise ReleaseError("--incremental: does not go with --replace, which takes what stands for nobody's")
     if policy.release.kind == "view":
         raise ReleaseError("--incremental: a view shows all rows at any time; there is nothing to add to")
+    if numbers := [q.column for q in policy.quasi_identifiers if q.is_number]:
+        what = f"{', '.join(numbers)} is released as numbers of whole classes, which new rows would change"
+        raise ReleaseError(f"--incremental: {what}; run without it")
     if policy.search.is_local:
         what = f"{policy.search.method} has no levels that all rows share"
         raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.engine import Type
-from duckanon.engine.types import TEXT
+from duckanon.engine.types import DOUBLE, TEXT
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps
@@ -62,14 +62,14 @@ class NodeClasses:
         """What a release shows of each quasi-identifier."""
         for h, level, part in zip(shown.hierarchies, self.node, self.labels(), strict=True):
             if level == h.height:
-                yield Label(h.column.name, text=h.top)
+                yield Label(h.column.name, constant=h.removed)
             else:
                 yield Label(h.column.name, part.code, part.labels if level or h.starred else None)
 
     def types(self) -> dict[str, Type]:
-        """What a release shows of each quasi-identifier: values, or labels."""
+        """What a release shows of each quasi-identifier: values, labels or numbers."""
         pairs = zip(self.census.hierarchies, self.node, strict=True)
-        return {h.column.name: TEXT if level or h.starred else h.column.type.released for h, level in pairs}
+        return {h.column.name: _type(h, level) for h, level in pairs}
 
     def holding(self) -> exp.Select:
         """The classes that do not fail: their keys and sizes."""
@@ -87,6 +87,12 @@ class NodeClasses:
         at_top = [h for h, level in zip(self.census.hierarchies, self.node, strict=True) if level == h.height]
         finest = classes.select(*(column(h.code(h.lowest), "cells") for h in at_top if h.coded))
         return self.census.as_released(self.with_cells(finest), at_top)
+
+
+def _type(hierarchy: Hierarchy, level: int) -> Type:
+    if level:
+        return DOUBLE if hierarchy.is_number else TEXT
+    return TEXT if hierarchy.starred else hierarchy.column.type.released
 
 
 def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:

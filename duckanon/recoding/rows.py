@@ -113,7 +113,7 @@ def label_steps(
     named: dict[str, exp.Expr] = {}
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
-            named[hierarchy.column.name] = literal(hierarchy.top)
+            named[hierarchy.column.name] = hierarchy.removed
             continue
         step = f"labels_{hierarchy.index}"
         steps[step] = labels.labels(step, part.labels, _codes(released, part.code))

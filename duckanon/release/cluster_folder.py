@@ -95,9 +95,6 @@ class ClusterFolderTarget:
     def fingerprint(self, released: Relation, counts: RowCounts) -> None:
         return None
 
-    def standing(self) -> None:
-        return None
-
     def let_in(self, mark: str) -> None:
         """Files have no part in the transaction."""
 

@@ -24,7 +24,7 @@ from duckanon.release.existing import (
     said_levels,
     says_policy,
 )
-from duckanon.release.targets import Target
+from duckanon.release.standing import standing_fingerprint
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ def edited(added_to: bool) -> Previous:
 class Standing:
     """What stands in the place when a run begins."""
 
-    def __init__(self, policy: Policy, warehouse: Warehouse, target: Target, replace: bool) -> None:
-        self._target = target
+    def __init__(self, policy: Policy, warehouse: Warehouse, replace: bool) -> None:
+        self._policy, self._warehouse = policy, warehouse
         # What is to be replaced, whosever it is, is none of ours to follow.
         self.is_release = exists(policy, warehouse) and (not replace or is_ours(policy, warehouse))
 
     @cached_property
     def fingerprint(self) -> str | None:
         """It is read whole for it: once. None: there is nothing that can be read."""
-        return self._target.standing()
+        return standing_fingerprint(self._policy, self._warehouse)
 
 
 def read_previous(

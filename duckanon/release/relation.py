@@ -149,12 +149,6 @@ class RelationTarget:
     def fingerprint(self, released: Relation, counts: RowCounts) -> str:
         return relation_fingerprint(released, self.warehouse, counts)
 
-    def standing(self) -> str | None:
-        try:
-            return relation_fingerprint(self.existing, self.warehouse) if self.existing else None
-        except EngineError:
-            return None  # a view whose source is gone
-
     def settle(self, mark: str) -> None:
         pass
 

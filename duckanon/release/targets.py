@@ -38,9 +38,6 @@ class Target(Protocol):
     def fingerprint(self, released: Relation, counts: RowCounts) -> str | None:
         """Of what was built and counted, by which it is known again; None: it will not stand."""
 
-    def standing(self) -> str | None:
-        """The same of what stands in the place now; None: nothing that can be read."""
-
     def let_in(self, mark: str) -> None:
         """Inside the run's transaction, when what was built has been verified."""
 
@@ -95,9 +92,6 @@ class DryTarget:
         return Relation((name.name,), "view")
 
     def fingerprint(self, released: Relation, counts: RowCounts) -> None:
-        return None
-
-    def standing(self) -> None:
         return None
 
     def let_in(self, mark: str) -> None:

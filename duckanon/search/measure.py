@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import class_rules, least_size, table_rules
-from duckanon.models.rules import ValueMeasure
+from duckanon.models.registry import class_rules, least_size, single_rules, table_rules
+from duckanon.models.rules import ClassRule, ValueMeasure
 from duckanon.models.unit import ROWS
+from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, same, sql, table
 from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up
@@ -37,7 +38,7 @@ class Measurement:
     failing_rows: int
     squares: int  # Σ x² over the classes that do not fail
     smallest: int | None  # rows, or people, of the smallest class that does not fail
-    class_findings: tuple[Finding, ...]
+    class_findings: tuple[Finding, ...]  # only k's of a node that holds, where hundreds of values have thresholds
     table_findings: tuple[Finding, ...] | None  # None: not asked, the budget is broken already
 
     @property
@@ -68,19 +69,20 @@ class Measurer:
         self.problem = problem
         self.policy, self.census = policy, census = problem.policy, problem.census
         self.unit = counting_unit(policy)
-        self.judged = [
-            SensitiveRules(values.index, census.known_values(values.index), "code", rules)
-            for values in census.sensitive
-            if (rules := class_rules(values.wanted, values.numeric))
-        ]
+        self.judged = self._judged(class_rules if self.unit is ROWS else single_rules)
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
-        self.constraints = [K_ANONYMITY.constraint(policy.k)]
-        self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
         # What a class has at the least, to hold: people may have several values each.
         needed = [least_size(values.wanted) for values in census.sensitive] if self.unit is ROWS else []
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
+
+    def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
+        return [
+            SensitiveRules(values.index, self.census.known_values(values.index), "code", rules)
+            for values in self.census.sensitive
+            if (rules := rules_of(values.wanted, values.numeric))
+        ]
 
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
@@ -101,27 +103,36 @@ class Measurer:
             return self
         return Measurer(replace(self.problem, census=brought(self.policy, self.census, node)))
 
-    def class_steps(self, node: Node) -> dict[str, exp.Select]:
+    def class_steps(self, node: Node, judged: list[SensitiveRules] | None = None) -> dict[str, exp.Select]:
         """The steps to the classes of a node, the last of which is `classes`."""
-        keys = self.census.keys(node)
-        return class_steps(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
+        keys, judged = self.census.keys(node), self.judged if judged is None else judged
+        return class_steps(self.base, keys, self.policy.k, judged, nulls=False, unit=self.unit)
 
     def measure(self, node: Node, wholly: bool = False) -> Measurement:
         """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
-        figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
-        worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
-        size = self.unit.size
+        size, note = self.unit.size, f"check: the classes of node {node}"
         sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
-        query = select(**_TOTALS, **sizes, **worst_of).from_(table("classes"))
+        query = select(**_TOTALS, **sizes, **_worst(self.judged)).from_(table("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, smallest, *worst),) = self.census.engine.fetch(
-            with_steps(query, **self.class_steps(node)), f"check: the classes of node {node}"
+            with_steps(query, **self.class_steps(node)), note
         )
-        findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
         within = wholly or failing_rows <= self.problem.budget
         of_table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
         sums = int(rows), failing_classes, int(failing_rows), int(squares)
         released = None if smallest is None else int(smallest)
-        return Measurement(node, count, *sums, released, tuple(findings), of_table)
+        k = Finding(K_ANONYMITY.constraint(self.policy.k), int(least))
+        found = Measurement(node, count, *sums, released, (k, *_findings(self.judged, worst)), of_table)
+        if not any(rule.own for part in self.judged for rule in part.rules):
+            return found
+        # One figure stood for hundreds of constraints, which nobody asks for where all of them hold.
+        asked = wholly or not found.holds(self.problem.budget)
+        return replace(found, class_findings=(k, *(self._each_finding(node, note) if asked else ())))
+
+    def _each_finding(self, node: Node, note: str) -> Iterator[Finding]:
+        judged = self._judged(single_rules)
+        query = select(**_worst(judged)).from_(table("classes"))
+        (worst,) = self.census.engine.fetch(with_steps(query, **self.class_steps(node, judged)), note)
+        return _findings(judged, worst)
 
     def _table_findings(self, node: Node) -> list[Finding]:
         """What the rules of the whole table measure over the classes that do not fail."""
@@ -163,7 +174,16 @@ class Measurer:
         return [dict(zip(("named", *measure.judged), row, strict=True)) for row in rows]
 
 
-_ALP = "SUM(y * y / :size) / SUM(y)"
+def _worst(judged: list[SensitiveRules]) -> dict[str, str]:
+    """Of the figure of every rule, the worst of all classes."""
+    figures = {name: rule.constraint for part in judged for name, rule in part.figures.items()}
+    return {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
+
+
+def _findings(judged: list[SensitiveRules], worst: Iterable[Any]) -> Iterator[Finding]:
+    constraints = [rule.constraint for part in judged for rule in part.rules]
+    return (Finding(constraint, figure) for constraint, figure in zip(constraints, worst, strict=True))
+
 
 _TOTALS = {
     "classes": "COUNT(*)",

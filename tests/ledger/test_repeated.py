@@ -388,9 +388,10 @@ def test_a_release_that_was_edited_is_not_compared_with(folder: Folder, duckanon
     assert "1 rows in all" in refused(duckanon, folder, text)[0]
     folder.sql("INSERT INTO r SELECT 'a', 'x'")
     assert "is not the release that the ledger recorded" in refused(duckanon, folder, text)[0]
-    told = duckanon("run", folder.policy(text), "--incremental")
-    assert told.code == 2
-    assert "is not the release that the ledger recorded" in told.err
+    for options in (["--incremental"], ["--incremental", "--dry-run"]):
+        told = duckanon("run", folder.policy(text), *options)
+        assert told.code == 2
+        assert "is not the release that the ledger recorded" in told.err
 
 
 def test_another_place_does_not_make_the_last_release_forgotten(folder: Folder, duckanon: Command) -> None:

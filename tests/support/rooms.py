@@ -10,6 +10,7 @@ ROOMS = (
         "resources",
         "query",
         "toml",
+        "clues",
         "models",
         "policy",
         "engine",
