@@ -20,7 +20,7 @@ from duckanon.query.expressions import column, create
 from duckanon.query.names import quoted
 from duckanon.recoding.full_domain import FullDomain
 from duckanon.recoding.local import LocalRecoding
-from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.search import search
 from duckanon.search.given import given_node
 from duckanon.search.lattice import Node
@@ -113,7 +113,7 @@ def _release(
 ) -> None:
     """Adds the release, as rows and, unless it has pseudonyms or numbers of classes, as a view, to what is executed for
     it."""
-    rows = repeated_rows(recoding.cells(source, AS_THEY_ARE), source)
+    rows = recoding.query(source, AS_THEY_ARE)
     executed.append(Executed("the released rows, from the census", rows))
     pseudonyms = any(isinstance(kept, Pseudonym) for kept in source.keep)
     if pseudonyms or any(wanted.is_number for wanted, _ in source.quasi_identifiers):

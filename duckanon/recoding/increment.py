@@ -18,7 +18,7 @@ from duckanon.query.expressions import column, same, sql, text_of
 from duckanon.query.steps import with_steps
 from duckanon.recoding import Found
 from duckanon.recoding.node import NodeClasses
-from duckanon.recoding.rows import Cells, Labels, Steps, label_steps
+from duckanon.recoding.rows import Cells, Labels, Steps, label_steps, repeated_rows
 from duckanon.recoding.sent_cells import rows_of_sent_cells
 from duckanon.recoding.utility import utility_of
 from duckanon.search import Step
@@ -112,10 +112,13 @@ class Increment:
     def types(self) -> dict[str, Type]:
         return self.at.types()
 
-    def cells(self, source: BoundSource, labels: Labels) -> Steps:
+    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
         names = [column(f"r{position}") for position in range(len(source.released))]
         cells = exp.select(*names, "n").from_(self.additions.cells).where(sql("n > 0"))
         return {"labelled_cells": cells.order_by(*(name.copy() for name in names))}
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        return repeated_rows(self.labelled(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         """The source does not tell who was held back."""
@@ -202,7 +205,7 @@ def _now(at: NodeClasses, shown: Census, source: BoundSource) -> exp.Select:
     on = same(keys, "cells", "holding", nulls=False)
     cells = cells.join(at.holding().subquery("holding"), on=on, join_type="left")
     cells = cells.group_by(*columns) if columns else cells
-    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source)
+    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source.released)
     labelled = steps.pop("labelled_cells")
     return with_steps(labelled.select(*(column(name, "released_cells") for name in (*keys, "holds"))), **steps)
 

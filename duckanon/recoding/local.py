@@ -24,7 +24,7 @@ from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, Shown, Steps, released_cells
+from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
@@ -141,13 +141,16 @@ class LocalRecoding:
     def types(self) -> dict[str, Type]:
         return {h.column.name: DOUBLE if h.is_number else TEXT for h in self.census.hierarchies}
 
-    def cells(self, source: BoundSource, labels: Labels) -> Steps:
+    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
         codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.census.others}
         cells = exp.select(*codes.values(), sql("SUM(cells.n)").as_("n"))
         cells = self.numbers.joined(cells.from_(exp.alias_(self.placed, "cells", table=True)), "cells")
         cells = cells.group_by(*codes.values())
         shown = self.numbers.shown([Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies])
-        return released_cells(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+        return sorted_cells(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        return repeated_rows(self.labelled(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]

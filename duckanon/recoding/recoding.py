@@ -61,11 +61,14 @@ class Recoding(Protocol):
     def types(self) -> dict[str, Type]:
         """What each quasi-identifier is shown as."""
 
-    def cells(self, source: BoundSource, labels: Labels) -> Steps:
-        """What is released, in its order: each cell stands for n rows."""
+    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
+        """The released cells as they are shown, in their order."""
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        """The released rows: each cell as often as it stands for one."""
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
-        """The released rows as a query of the warehouse, which is sent what it takes into the `scratch` there."""
+        """The same rows as a query of the warehouse, which is sent what it takes into the `scratch` there."""
 
     @property
     def view(self) -> View | None:

@@ -17,7 +17,7 @@ from duckanon.policy import Policy, Release
 from duckanon.query.counts import RowCounts
 from duckanon.query.formulas import like_a_formula
 from duckanon.recoding import Recoding
-from duckanon.recoding.rows import AS_THEY_ARE, Dictionaries, repeated_rows
+from duckanon.recoding.rows import AS_THEY_ARE, Dictionaries
 from duckanon.release.disk_place import DiskPlace, remove, to_disk
 from duckanon.release.fingerprints import files_fingerprint
 from duckanon.release.mark import made_by, metadata_of
@@ -92,8 +92,7 @@ class FileTarget:
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         """Many rows are written (Parquet) or read back (CSV) much faster with their labels as dictionaries."""
-        labels = Dictionaries(scratch) if recoding.rows > _MANY else AS_THEY_ARE
-        return repeated_rows(recoding.cells(source, labels), source)
+        return recoding.query(source, Dictionaries(scratch) if recoding.rows > _MANY else AS_THEY_ARE)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()

@@ -15,7 +15,7 @@ from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import drop, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
-from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.recoding.sent_cells import can_be_sent, rows_of_sent_cells
 from duckanon.recoding.view import Keeper
 from duckanon.release.fingerprints import relation_fingerprint
@@ -74,7 +74,7 @@ class RelationTarget:
         """In one transaction the source is as it was counted: its released cells are all that it takes, if they can be
         sent. Else the rows are those of the source itself, class by class as far as it is as it was."""
         if self.warehouse.is_workbench:
-            return repeated_rows(recoding.cells(source, AS_THEY_ARE), source)
+            return recoding.query(source, AS_THEY_ARE)
         if self.warehouse.transactional and can_be_sent(recoding, source):
             return rows_of_sent_cells(recoding, source, self.sent)
         return recoding.over_source(source, self.sent)

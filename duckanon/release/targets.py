@@ -13,7 +13,7 @@ from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.recoding import Recoding
-from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.release.cluster_folder import ClusterFolderTarget
 from duckanon.release.file import FileTarget
 from duckanon.release.folder import FolderTarget
@@ -83,7 +83,7 @@ class DryTarget:
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
         if self.policy.release.kind != "view" or not source.warehouse.is_workbench:
-            return repeated_rows(recoding.cells(source, AS_THEY_ARE), source)
+            return recoding.query(source, AS_THEY_ARE)
         assert recoding.view is not None  # no view is added to
         return recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
 

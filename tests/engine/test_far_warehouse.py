@@ -19,7 +19,7 @@ from duckanon.engine.warehouse import Told
 from duckanon.policy import Policy
 from duckanon.query.dialects import WORKBENCH
 from duckanon.recoding import find_recoding
-from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
+from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
 
@@ -103,7 +103,7 @@ def found(policy: Policy, warehouse: Warehouse) -> tuple[Any, ...]:
     census = take_census(policy, source, scratch)
     recoding = find_recoding(Measurer(Problem.of(policy, census)), lambda *_: None, None).recoding
     assert recoding is not None
-    rows = warehouse.workbench.fetch(repeated_rows(recoding.cells(source, AS_THEY_ARE), source))
+    rows = warehouse.workbench.fetch(recoding.query(source, AS_THEY_ARE))
     scratch.clear()
     return recoding.levels, rows, census.warnings
 
