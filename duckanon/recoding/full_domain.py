@@ -103,11 +103,11 @@ class FullDomain:
     def types(self) -> dict[str, Type]:
         return self.at.types()
 
-    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
         return sorted_cells(self.shown, *self.cells(), source, labels)
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        return repeated_rows(self.labelled(source, labels), source)
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         keys = [column(key, "classes") for key in self.at.keys]

@@ -112,13 +112,13 @@ class Increment:
     def types(self) -> dict[str, Type]:
         return self.at.types()
 
-    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
         names = [column(f"r{position}") for position in range(len(source.released))]
         cells = exp.select(*names, "n").from_(self.additions.cells).where(sql("n > 0"))
         return {"labelled_cells": cells.order_by(*(name.copy() for name in names))}
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        return repeated_rows(self.labelled(source, labels), source)
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         """The source does not tell who was held back."""

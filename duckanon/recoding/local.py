@@ -141,7 +141,7 @@ class LocalRecoding:
     def types(self) -> dict[str, Type]:
         return {h.column.name: DOUBLE if h.is_number else TEXT for h in self.census.hierarchies}
 
-    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
         codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.census.others}
         cells = exp.select(*codes.values(), sql("SUM(cells.n)").as_("n"))
         cells = self.numbers.joined(cells.from_(exp.alias_(self.placed, "cells", table=True)), "cells")
@@ -150,7 +150,7 @@ class LocalRecoding:
         return sorted_cells(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        return repeated_rows(self.labelled(source, labels), source)
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]

@@ -61,7 +61,7 @@ class Recoding(Protocol):
     def types(self) -> dict[str, Type]:
         """What each quasi-identifier is shown as."""
 
-    def labelled(self, source: BoundSource, labels: Labels) -> Steps:
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
         """The released cells as they are shown, in their order."""
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:

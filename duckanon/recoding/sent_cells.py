@@ -29,7 +29,7 @@ def rows_of_sent_cells(recoding: Recoding, source: BoundSource, scratch: Scratch
     names = [f"r{at}" for at in range(len(source.released))]
     texts = [text_of(column(name)).as_(name) for name in names]
     placed = exp.select(*texts, "n", sql("ROW_NUMBER() OVER ()").as_("place")).from_(table("labelled_cells"))
-    cells = with_steps(placed, **recoding.labelled(source, AS_THEY_ARE))
+    cells = with_steps(placed, **recoding.shown_cells(source, AS_THEY_ARE))
     sent = scratch.sent("cells", cells, "sent for the release")
     types = _types(recoding, source)
     typed = [_typed(types[shown], column(name)).as_(name) for shown, name in zip(source.released, names, strict=True)]
