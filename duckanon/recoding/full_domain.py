@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, literal, sql
@@ -17,7 +18,7 @@ from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, generalized_population, guarded_view
 from duckanon.search.lattice import Node
@@ -103,8 +104,14 @@ class FullDomain:
         cells = cells.group_by(*codes.values()) if codes else cells
         return Cells(cells, (*codes, "n")), self.numbers.shown(self.at.labels())
 
+    def types(self) -> dict[str, Type]:
+        return self.at.types()
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
+        return sorted_cells(self.shown, *self.cells(), source, labels)
+
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        return released_rows(self.shown, *self.cells(), source, labels)
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         keys = [column(key, "classes") for key in self.at.keys]

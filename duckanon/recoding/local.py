@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import INTEGER
+from duckanon.engine.types import DOUBLE, INTEGER, TEXT
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
@@ -23,7 +24,7 @@ from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
@@ -141,13 +142,19 @@ class LocalRecoding:
     def described(self) -> dict[str, str]:
         return {}
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+    def types(self) -> dict[str, Type]:
+        return {h.column.name: DOUBLE if h.is_number else TEXT for h in self.census.hierarchies}
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
         codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.census.others}
         cells = exp.select(*codes.values(), sql("SUM(cells.n)").as_("n"))
         cells = self.numbers.joined(cells.from_(exp.alias_(self.placed, "cells", table=True)), "cells")
         cells = cells.group_by(*codes.values())
         shown = self.numbers.shown([Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies])
-        return released_rows(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+        return sorted_cells(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]

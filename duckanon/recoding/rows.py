@@ -76,10 +76,13 @@ class Cells:
     names: tuple[str, ...]
 
 
-def released_rows(
+Steps = dict[str, exp.Select]  # by their names; the last are the `labelled_cells`: r0 …, n
+
+
+def sorted_cells(
     census: Census, cells: Cells, shown: list[Shown], source: BoundSource, labels: Labels = AS_THEY_ARE
-) -> exp.Select:
-    """The released rows, from the released cells of the census: labelled, sorted and repeated n times.
+) -> Steps:
+    """The released cells of the census, labelled and sorted.
 
     The order is that of the released values themselves, so nothing of the source's order remains, and the same
     input gives the same output whatever the number of threads.
@@ -89,19 +92,18 @@ def released_rows(
     if order:
         labelled = steps["labelled_cells"]
         steps["labelled_cells"] = labelled.order_by(*(column(name, "released_cells") for name in order))
-    return repeated_rows(steps, source)
+    return steps
 
 
-def repeated_rows(steps: dict[str, exp.Select], source: BoundSource) -> exp.Select:
-    """The rows that the `labelled_cells` (r0 …, n), the last of the steps, stand for, in their order, under the names
-    of the release."""
+def repeated_rows(steps: Steps, source: BoundSource) -> exp.Select:
+    """The released rows: each of the `labelled_cells` n times, in their order, under the names of the release."""
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
     return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells"))
 
 
 def label_steps(
     census: Census, cells: Cells, shown: list[Shown], names: Sequence[str], labels: Labels = AS_THEY_ARE
-) -> dict[str, exp.Select]:
+) -> Steps:
     """The steps from the `released_cells` to the `labelled_cells` as the release shows them: r0 …, the columns of these
     names, and n."""
     # Pseudonyms are made here, where there are the fewest, and where the order of the release is still to come: it must
