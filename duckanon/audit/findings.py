@@ -101,7 +101,6 @@ class _AskedColumn:
         ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.type.is_number), "verify: t_closeness")
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
-        self._made.append(self.leaks)
 
     @cached_property
     def levels(self) -> ValueCounts:

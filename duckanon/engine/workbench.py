@@ -83,6 +83,10 @@ class Workbench:
         with translated(text):
             return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
 
+    def interrupt(self) -> None:
+        """End the statement that another thread has under way, if there is one."""
+        self.connection.interrupt()
+
     @contextmanager
     def traced(self) -> Iterator[list[Executed]]:
         """Gives the statements that are executed within; nothing remembers them afterwards."""

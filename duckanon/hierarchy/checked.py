@@ -50,6 +50,7 @@ def check_lists(lists: Mapping[int, Unchecked], faults: Faults, workbench: Workb
 def _looked_at(lists: Mapping[int, Unchecked], workbench: Workbench) -> dict[int, tuple[int, str, str, int]]:
     """Of every list that has some: how many values, its first and its last top, and how many labels that are flawed."""
     labels = [_labels(index, unchecked, at) for index, unchecked in lists.items() for at in range(unchecked.height)]
+    every = united(labels).subquery("labels", copy=False)
     figures = exp.select(
         "list",
         "CAST(SUM(CASE WHEN level = 0 THEN n ELSE 0 END) AS BIGINT)",
@@ -57,7 +58,7 @@ def _looked_at(lists: Mapping[int, Unchecked], workbench: Workbench) -> dict[int
         "MAX(top)",
         "COUNT(CASE WHEN flawed THEN 1 END)",
     )
-    rows = workbench.fetch(figures.from_(united(labels).subquery("labels")).group_by("list"))
+    rows = workbench.fetch(figures.group_by("list").from_(every, copy=False))
     return {index: (values, first, last, flaws) for index, values, first, last, flaws in rows}
 
 

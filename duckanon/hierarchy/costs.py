@@ -42,7 +42,8 @@ def level_figures(
         example="FIRST(label ORDER BY place, n DESC, label)",
     )
     labels = [_labels(s, level, mappings[s.index]) for s in schemes for level in range(s.height)]
-    found = found.from_(united(labels).subquery("labels")).group_by("hierarchy", "level").order_by("hierarchy", "level")
+    found = found.group_by("hierarchy", "level").order_by("hierarchy", "level")
+    found = found.from_(united(labels).subquery("labels", copy=False), copy=False)
     figures: dict[int, list[LevelFigures]] = {s.index: [] for s in schemes}
     for index, _, number, *others in workbench.fetch(found):
         figures[index].append(LevelFigures(int(number), *others))

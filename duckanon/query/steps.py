@@ -30,6 +30,7 @@ def select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
 
 
 def united(parts: Iterable[exp.Select]) -> exp.Query:
-    """All rows of queries with the same columns; there is at least one. The queries become parts of it."""
+    """All rows of queries with the same columns, of which there is at least one. They become parts of it: with copies,
+    every one would be copied as often as others follow it."""
     first, *others = parts
     return exp.union(first, *others, distinct=False, copy=False) if others else first

@@ -90,7 +90,8 @@ class Fidelity:
         cells = exp.select(*map(column, codes), sql("SUM(n)").as_("n")).from_(self.release.subquery("cells"))
         cells = cells.group_by(*map(column, codes))
         if census.rows <= _TOGETHER:
-            return _told(f"source AS ({_text(self.source)}), release AS ({_text(cells)})", asked, census.workbench)
+            steps = f"source AS NOT MATERIALIZED ({_text(self.source)}), release AS ({_text(cells)})"
+            return _told(steps, asked, census.workbench)
         kept = census.scratch.table("found_again", cells, "the released cells, as analysts find them")
         steps = f"source AS ({_text(self.source)}), release AS (FROM {_text(kept)})"
         answers = [answer for question in asked for answer in _told(steps, [question], census.workbench)]

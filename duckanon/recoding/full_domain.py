@@ -17,7 +17,7 @@ from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
 from duckanon.search.lattice import Node
@@ -31,6 +31,7 @@ class FullDomain:
     measurer: Measurer
     measured: Measurement
     new_rows: int | None = None
+    kept: exp.Table | None = None  # all its classes, where who has measured them keeps them
 
     @property
     def at(self) -> NodeClasses:
@@ -61,7 +62,9 @@ class FullDomain:
     @cached_property
     def good(self) -> exp.Table:
         """The classes that are released: their keys and sizes."""
-        return self.at.census.scratch.table("holding_classes", self.at.holding(), "the classes that hold")
+        scratch, query = self.at.census.scratch, self.at.holding(self.kept)
+        keep = scratch.view if self.kept else scratch.table  # of what is kept already, no second time
+        return keep("holding_classes", query, "the classes that hold")
 
     @cached_property
     def shown(self) -> Census:
@@ -88,13 +91,16 @@ class FullDomain:
                 found.append(NumberColumn(h.index, key, tuple(self.at.keys), numbers))
         return ClassNumbers(census, exp.select("*").from_(self.good), self.at.keys, found)
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+    def cells(self) -> tuple[Cells, list[Shown]]:
+        """The cells that are released, and how their quasi-identifiers are shown."""
         codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.at.census.others}
         selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
         cells = self.numbers.joined(self.at.with_cells(selected), "classes")
         cells = cells.group_by(*codes.values()) if codes else cells
-        shown = self.numbers.shown(self.at.labels())
-        return released_rows(self.shown, Cells(cells, (*codes, "n")), shown, source, labels)
+        return Cells(cells, (*codes, "n")), self.numbers.shown(self.at.labels())
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        return released_rows(self.shown, *self.cells(), source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         keys = [column(key, "classes") for key in self.at.keys]
@@ -136,3 +142,10 @@ class FullDomain:
 def at_node(measurer: Measurer, node: Node) -> FullDomain:
     """The recoding that a node is, whether or not it holds."""
     return FullDomain(measurer.brought(node), measurer.measure(node, wholly=True))
+
+
+def kept_at_node(measurer: Measurer, node: Node) -> FullDomain:
+    """The same, of classes that are kept: for who asks more of them than a release does."""
+    here = measurer.brought(node)
+    kept = here.keep_classes(node)
+    return FullDomain(here, here.measure(node, wholly=True, classes=kept), kept=kept)

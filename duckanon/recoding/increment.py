@@ -212,7 +212,7 @@ def _now(at: NodeClasses, shown: Census, source: BoundSource) -> exp.Select:
     on = same(keys, "cells", "holding", nulls=False)
     cells = cells.join(at.holding().subquery("holding"), on=on, join_type="left")
     cells = cells.group_by(*columns) if columns else cells
-    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source)
+    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source.released)
     labelled = steps.pop("labelled_cells")
     return with_steps(labelled.select(*(column(name, "released_cells") for name in (*keys, "holds"))), **steps)
 

@@ -139,8 +139,8 @@ def _shown(census: Census, node: Node, good: exp.Expr) -> dict[int, tuple[int, f
     if not below:
         return {}
     every = united(_labels(h, level, good) for h, level in below)
-    sums = exp.select("hierarchy", "COUNT(*)", "COALESCE(SUM(x * ncp), 0)").from_(every.subquery("labels"))
-    found = census.workbench.fetch(sums.group_by("hierarchy"))
+    sums = exp.select("hierarchy", "COUNT(*)", "COALESCE(SUM(x * ncp), 0)").group_by("hierarchy")
+    found = census.workbench.fetch(sums.from_(every.subquery("labels", copy=False), copy=False))
     return {h.index: (0, 0.0) for h, _ in below} | {index: (labels, float(ncp)) for index, labels, ncp in found}
 
 

@@ -108,45 +108,69 @@ class Measurer:
         keys, judged = self.census.keys(node), self.judged if judged is None else judged
         return class_steps(self.base, keys, self.policy.k, judged, nulls=False, unit=self.unit)
 
-    def measure(self, node: Node, wholly: bool = False) -> Measurement:
-        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
+    def keep_classes(self, node: Node) -> exp.Table:
+        """The classes of a node with all their figures, for who asks several things of them."""
+        query = with_steps(exp.select("*").from_(table("classes")), **self.class_steps(node))
+        return self.census.kept("classes", query, f"the classes of node {node}")
+
+    def measure(self, node: Node, wholly: bool = False, classes: exp.Table | None = None) -> Measurement:
+        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`.
+        `classes`: those of the node, where they are kept."""
+        steps = self.class_steps(node) if classes is None else {"classes": exp.select("*").from_(classes)}
         size, note = self.unit.size, f"check: the classes of node {node}"
         sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
         query = select(**_TOTALS, **sizes, **_worst(self.judged)).from_(table("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, smallest, *worst),) = self.census.engine.fetch(
-            with_steps(query, **self.class_steps(node)), note
+            with_steps(query, **steps), note
         )
         within = wholly or failing_rows <= self.problem.budget
-        of_table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
+        of_table = tuple(self._table_findings(node, steps)) if within and failing_rows < rows else None
         sums = int(rows), failing_classes, int(failing_rows), int(squares)
         released = None if smallest is None else int(smallest)
         k = Finding(K_ANONYMITY.constraint(self.policy.k), int(least))
         found = Measurement(node, count, *sums, released, (k, *_findings(self.judged, worst)), of_table)
-        if not any(rule.own for part in self.judged for rule in part.rules):
+        if not self._has_own:
             return found
         # One figure stood for hundreds of constraints, which nobody asks for where all of them hold.
         asked = wholly or not found.holds(self.problem.budget)
         return replace(found, class_findings=(k, *(self._each_finding(node, note) if asked else ())))
 
-    def _each_finding(self, node: Node, note: str) -> Iterator[Finding]:
+    def released_findings(self, node: Node, classes: exp.Table) -> tuple[Finding, ...]:
+        """What the kept classes of a node measure that do not fail: the class findings of their release."""
+        judged = [] if self._has_own else self.judged
+        query = select(least=f"MIN({self.unit.size})", **_worst(judged)).from_(classes).where(sql("NOT failing"))
+        note = "check: the classes that do not fail"
+        ((least, *worst),) = self.census.engine.fetch(query, note)
+        k = Finding(K_ANONYMITY.constraint(self.policy.k), None if least is None else int(least))
+        return (k, *(self._each_finding(node, note, released=True) if self._has_own else _findings(judged, worst)))
+
+    @property
+    def _has_own(self) -> bool:
+        """Whether one figure stands for the thresholds of hundreds of values."""
+        return any(rule.own for part in self.judged for rule in part.rules)
+
+    def _each_finding(self, node: Node, note: str, released: bool = False) -> Iterator[Finding]:
         judged = self._judged(single_rules)
         query = select(**_worst(judged)).from_(table("classes"))
+        query = query.where(sql("NOT failing")) if released else query
         (worst,) = self.census.engine.fetch(with_steps(query, **self.class_steps(node, judged)), note)
         return _findings(judged, worst)
 
-    def _table_findings(self, node: Node) -> list[Finding]:
-        """What the rules of the whole table measure over the classes that do not fail."""
+    def _table_findings(self, node: Node, steps: dict[str, exp.Select]) -> list[Finding]:
+        """What the rules of the whole table measure over the classes that do not fail; `steps`: to the classes."""
         found = []
         for index, rules in self.table_rules.items():
             measures = {rule.measure.name: rule.measure for rule in rules}
-            measured = {name: self._of_values(node, index, measure) for name, measure in measures.items()}
+            measured = {name: self._of_values(node, steps, index, measure) for name, measure in measures.items()}
             for rule in rules:
                 values = [row for row in measured[rule.measure.name] if row["named"] in rule.ordinals]
                 worst = max((row[rule.constraint.name] for row in values), default=None)
                 found.append(Finding(rule.constraint, worst))
         return found
 
-    def _of_values(self, node: Node, index: int, measure: ValueMeasure) -> list[dict[str, Any]]:
+    def _of_values(
+        self, node: Node, steps: dict[str, exp.Select], index: int, measure: ValueMeasure
+    ) -> list[dict[str, Any]]:
         """The highest of what the constraints on a measure bound, of the values of each name."""
         value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
@@ -165,7 +189,7 @@ class Measurer:
             .group_by(column("named", "known"))
         )
         steps = {
-            **self.class_steps(node),
+            **steps,
             "holding_classes": exp.select("*").from_(table("classes")).where(sql("NOT failing")),
             "present_values": counts,
             measure.name: of_value,

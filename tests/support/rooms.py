@@ -32,6 +32,7 @@ ROOMS = (
         "analysts",
         "proposal",
         "pages",
+        "exploration",
         "cli",
         "__main__",
     ),

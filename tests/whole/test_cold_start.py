@@ -5,11 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import duckdb
-import pytest
-
+from bench.statements import sent_to_duckdb
 from tests.support.command import Command
 from tests.support.folder import Folder
 
@@ -33,32 +30,14 @@ def written(folder: Folder, columns: int) -> Path:
     return folder.policy(f'{text}{sections}[release]\nkind = "csv"\nto = "out{columns}.csv"\n')
 
 
-class Counted:
-    """A connection that remembers what it is sent."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, sent: list[str]) -> None:
-        self._connection, self._sent = connection, sent
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
-
-    def execute(self, query: str, *parameters: Any) -> Any:
-        self._sent.append(query)
-        return self._connection.execute(query, *parameters)
-
-
-def test_a_greedy_run_sends_few_statements_and_two_for_each_hierarchy_file(
-    folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_greedy_run_sends_few_statements_and_two_for_each_hierarchy_file(folder: Folder, duckanon: Command) -> None:
     """One that reads the file, one that makes its mapping table; what is asked of all of them is asked at once."""
-    sent: list[str] = []
-    connect, numbers = duckdb.connect, {}
-    monkeypatch.setattr("duckdb.connect", lambda: Counted(connect(), sent))
+    numbers = {}
     for columns in (2, 8):
-        told = duckanon("run", written(folder, columns), "--json")
+        with sent_to_duckdb() as sent:
+            told = duckanon("run", written(folder, columns), "--json")
         assert (told.code, told.json["status"]) == (0, "released"), told.err
         numbers[columns] = len(sent)
-        sent.clear()
     assert numbers[8] <= 60
     assert numbers[8] - numbers[2] == 2 * 6
 
