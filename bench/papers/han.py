@@ -25,8 +25,8 @@ MODELS = {
 _ORDER = Claim("k-anonymity loses the least, then simple, complete and general (α, k)", in_order(*MODELS))
 
 _LUCK = (
-    "Where they differ: classes are merged with the nearest, one by one, and no merge looks ahead; a stricter model may "
-    "come to a slightly lesser loss by other merges."
+    "Where they differ: classes are merged with the nearest, one by one, and no merge looks ahead; a stricter model "
+    "may come to a slightly lesser loss by other merges."
 )
 
 

@@ -20,8 +20,8 @@ _NOTES = {
     "alp and rows.",
     "alps": "Where they differ: dif = 0.3 binds, not alp. Where the walk ends, ALP lies well below both alps, so that "
     "both end at the same node.",
-    "budget": "Where they differ: classes that break dif are small. A larger k suppresses more of them, within its budget "
-    "of 2 %, so that a finer node may hold than with a smaller k.",
+    "budget": "Where they differ: classes that break dif are small. A larger k suppresses more of them, within its "
+    "budget of 2 %, so that a finer node may hold than with a smaller k.",
 }
 
 
