@@ -13,6 +13,7 @@ from duckanon.census.source import BoundSource
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, literal, sql
+from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.over_source import Plan, rows_over_source
@@ -72,19 +73,23 @@ class FullDomain:
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
         names = [*self.at.keys, *self.at.census.others]
         columns = [column(name, "cells") for name in names]
-        cells = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
-        cells = cells.group_by(*columns) if columns else cells
-        return released_rows(self.shown, Cells(cells, (*names, "n")), self.at.labels(), source, labels)
+        query = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
+        cells = Cells(query.group_by(*columns) if columns else query, (*names, "n"))
+        if self.shown.aside:
+            return rows_with_kept(self._plan(), self.shown, cells, self.at.labels(), source, labels)
+        return released_rows(self.shown, cells, self.at.labels(), source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        return rows_over_source(self._plan(), self.shown, source, scratch)
+
+    def _plan(self) -> Plan:
         keys = [column(key) for key in self.at.keys]
-        plan = Plan(
+        return Plan(
             codings=tuple(self.at.codings()),
             shown=tuple(self.at.shown_labels(self.shown)),
             classes=exp.select(*keys, sql("CAST(x AS BIGINT)").as_("x")).from_(self.good),
             keys=tuple(self.at.keys),
         )
-        return rows_over_source(plan, self.shown, source, scratch)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         census, node = self.at.census, self.at.node

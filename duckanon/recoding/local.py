@@ -18,6 +18,7 @@ from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
 from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
 from duckanon.query.steps import select, with_steps
+from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
@@ -111,10 +112,15 @@ class LocalRecoding:
         names = [*self.keys, *self.census.others]
         columns = [column(name) for name in names]
         cells = exp.select(*columns, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*columns)
-        shown = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
-        return released_rows(self.census, Cells(cells, (*names, "n")), shown, source, labels)
+        shown, released = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies], (*names, "n")
+        if self.census.aside:
+            return rows_with_kept(self._plan(), self.census, Cells(cells, released), shown, source, labels)
+        return released_rows(self.census, Cells(cells, released), shown, source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        return rows_over_source(self._plan(), self.census, source, scratch)
+
+    def _plan(self) -> Plan:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]
         if self.census.left_out:
             uncoded = [h for h in self.census.hierarchies if not h.coded]
@@ -127,7 +133,7 @@ class LocalRecoding:
         # A sensitive NULL has no code here, and code 0 there.
         of_values = [sql(f"COALESCE(s{v.index}, 0)").as_(f"c{v.index}") for v in parted]
         codes_of_tuple = [column(code) for code in self.census.finest]
-        plan = Plan(
+        return Plan(
             codings=tuple(codings),
             shown=tuple(Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies),
             classes=exp.select(*map(column, self.keys), sql("CAST(SUM(n) AS BIGINT)").as_("x"))
@@ -136,7 +142,6 @@ class LocalRecoding:
             keys=tuple(self.keys),
             placement=exp.select(*codes_of_tuple, *of_values, *map(column, self.keys)).distinct().from_(self.placed),
         )
-        return rows_over_source(plan, self.census, source, scratch)
 
     def _labels(self, hierarchy: Hierarchy) -> exp.Select:
         return exp.select(column("id").as_("code"), "label").distinct().from_(self.listed[hierarchy.index])

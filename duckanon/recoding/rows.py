@@ -114,12 +114,12 @@ def label_steps(
             named[hierarchy.column.name] = literal(hierarchy.top)
             continue
         step = f"labels_{hierarchy.index}"
-        steps[step] = labels.labels(step, part.labels, _codes(released, part.code))
+        steps[step] = labels.labels(step, part.labels, codes_in(released, part.code))
         labelled, named[hierarchy.column.name] = _labelled(labelled, part.code, step)
     for values in census.sensitive:
         code, step = f"s{values.index}", f"values_{values.index}"
         value = exp.select("code", column("value").as_("label")).from_(values.table)
-        steps[step] = labels.labels(step, value, _codes(released, code))
+        steps[step] = labels.labels(step, value, codes_in(released, code))
         labelled, named[values.column.name] = _labelled(labelled, code, step)
     for position, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{position}", "released_cells")
@@ -127,7 +127,7 @@ def label_steps(
     return {**steps, "labelled_cells": labelled.select(*outputs, column("n", "released_cells"))}
 
 
-def _codes(cells: exp.Select, code: str) -> exp.Select:
+def codes_in(cells: exp.Select, code: str) -> exp.Select:
     return exp.select(column(code)).distinct().from_(cells.subquery("cells"))
 
 

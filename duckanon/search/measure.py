@@ -87,7 +87,7 @@ class Measurer:
         census = self.census
         asked = sorted({part.index for part in self.judged} | set(self.table_rules))
         rows = self.unit is ROWS
-        if rows and len(asked) == len(census.sensitive) and not census.keep:
+        if rows and len(asked) == len(census.others):
             return census.table
         query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
         if not rows:
