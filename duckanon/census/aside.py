@@ -3,7 +3,7 @@ it is released."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -19,29 +19,36 @@ _FEWEST_ROWS = 100_000
 _READ_AGAIN = 0.2
 
 
-def may_be_set_aside(policy: Policy, source: BoundSource) -> bool:
-    """Whether the kept columns can be taken from the source at its release: where it is at hand, and the same whenever
-    it is read, which a query or view may not be. Pseudonyms are made of tables of ours only, and a person's rows are
-    counted one by one."""
+@dataclass(frozen=True)
+class Aside:
+    """The kept columns are not counted, but taken from the source when it is released."""
+
+    values: tuple[int, ...]  # about so many different ones has each
+
+
+def set_aside(policy: Policy, source: BoundSource) -> Aside | None:
+    """The kept columns, if they make so many more counts that it costs less to read the source twice."""
+    if not _can_be_read_again(policy, source):
+        return None
+    ((rows,),) = source.warehouse.fetch(exp.select("COUNT(*)").from_(source.table))
+    if rows < _FEWEST_ROWS:
+        return None
+    kept = [column(f"k{at}") for at in range(len(source.keep))]
+    others = row_hash(plain(c) for _, c in (*source.quasi_identifiers, *source.sensitive))
+    hashed = exp.select(others.as_("h"), *(plain(c).as_(k.name) for k, c in zip(kept, source.keep, strict=True)))
+    asked = [column("h"), row_hash([column("h"), *kept]), *kept]
+    figures = exp.select(*(exp.ApproxDistinct(this=value) for value in asked))
+    ((without, whole, *values),) = source.warehouse.fetch(figures.from_(hashed.from_(source.table).subquery("hashed")))
+    return Aside(tuple(values)) if whole - without > _READ_AGAIN * rows else None
+
+
+def _can_be_read_again(policy: Policy, source: BoundSource) -> bool:
+    """Where the source is at hand, and the same whenever it is read, which a query or view may not be. Pseudonyms are
+    made of tables of ours only, and a person's rows are counted one by one."""
     if not source.keep or any(isinstance(kept, Pseudonym) for kept in source.keep) or source.entity is not None:
         return False
     lasting = policy.source.file is not None or source.relation.kind == "table"
     return lasting and source.warehouse.is_workbench and policy.search.where == "workbench"
-
-
-def worth_setting_aside(source: BoundSource) -> bool:
-    """Whether the kept columns make so many more counts that it costs less to read the source twice."""
-    ((rows,),) = source.warehouse.fetch(exp.select("COUNT(*)").from_(source.table))
-    if rows < _FEWEST_ROWS:
-        return False
-    others = [plain(c) for _, c in (*source.quasi_identifiers, *source.sensitive)]
-    hashed = exp.select(row_hash(others).as_("h"), *(plain(c).as_(f"k{at}") for at, c in enumerate(source.keep)))
-    kept = row_hash([column("h"), *(column(f"k{at}") for at in range(len(source.keep)))])
-    figures = [exp.ApproxDistinct(this=column("h")), exp.ApproxDistinct(this=kept)]
-    ((without, among),) = source.warehouse.fetch(
-        exp.select(*figures).from_(hashed.from_(source.table).subquery("hashed"))
-    )
-    return bool(among - without > _READ_AGAIN * rows)
 
 
 def without_kept(source: BoundSource) -> BoundSource:

@@ -8,7 +8,7 @@ from typing import cast
 
 from sqlglot import exp
 
-from duckanon.census.aside import may_be_set_aside, without_kept, worth_setting_aside
+from duckanon.census.aside import Aside, set_aside, without_kept
 from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.pseudonyms import Pseudonym
@@ -63,7 +63,7 @@ class Census:
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
     afar: CensusAfar | None = None  # where the table is in the warehouse
     counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
-    aside: bool = False  # whether the kept columns are not counted, but taken from the source when it is released
+    aside: Aside | None = None  # where the kept columns are not counted
 
     @property
     def workbench(self) -> Workbench:
@@ -147,7 +147,7 @@ def take_census(
 ) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
     counts there are before they come. `whole`: kept columns are counted, whatever that costs."""
-    aside = not whole and may_be_set_aside(policy, source) and worth_setting_aside(source)
+    aside = None if whole else set_aside(policy, source)
     counted = without_kept(source) if aside else source
     tuples = count_tuples(policy, counted, scratch, _limited(policy, told))
     built, rows = tuples.built, tuples.rows

@@ -6,14 +6,17 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.census.counting import Census
-from duckanon.census.source import BoundSource
+from duckanon.census.source import BoundSource, plain
 from duckanon.census.tuples import released_columns
+from duckanon.engine import Column
 from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import with_steps
 from duckanon.recoding.over_source import Plan, coded, placed
 from duckanon.recoding.rows import Cells, Labels, Shown, codes_in
 
 _NUMBER = "class"  # of a class, in the order of its keys: sorts faster than they do
+# Texts of a kept column, if there are no more, sort faster by their numbers.
+_FEW_TEXTS = 100_000
 
 
 def rows_with_kept(
@@ -85,12 +88,26 @@ class _WithKept:
             query = query.where(exp.paren(sql(":raw IS NULL OR :value IS NOT NULL", raw=raw, value=value)))
             named[values.column.name] = column("label", step)
             order.append(column("code", step))
-        kept = {
-            c.name: column(name, "rows") for name, c in zip(self.census.kept_columns, self.census.keep, strict=True)
-        }
-        named |= kept
+        assert self.census.aside is not None
+        kept = zip(self.census.keep, self.census.kept_columns, self.census.aside.values, strict=True)
+        for c, name, values_ in kept:
+            value = named[c.name] = column(name, "rows")
+            if not c.type.is_text or values_ > _FEW_TEXTS:
+                order.append(value.copy())
+                continue
+            numbers = f"numbers_{name}"
+            on = exp.EQ(this=value, expression=column("value", numbers))
+            query = query.join(self._step(numbers, self._numbered(c)), on=on, join_type="left")
+            order.append(column("nth", numbers))
         outputs = [named[name].as_(name, quoted=True) for name in self.source.released]
-        return query.select(*outputs).order_by(*order, *(value.copy() for value in kept.values()))
+        return query.select(*outputs).order_by(*order)
+
+    def _numbered(self, kept: Column) -> exp.Select:
+        """The different texts of a column, with numbers in their order. A step that is read twice would be kept whole,
+        so this one reads the source for itself."""
+        texts = exp.select(plain(kept).as_("value")).distinct().from_(self.source.table)
+        nth = exp.Window(this=sql("ROW_NUMBER()"), order=exp.Order(expressions=[column("value")]))
+        return exp.select("value", nth.as_("nth")).from_(texts.subquery("texts"))
 
 
 def _with_values(known: exp.Table, labels: exp.Select) -> exp.Select:
