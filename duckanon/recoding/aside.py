@@ -8,6 +8,7 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource, plain
 from duckanon.census.tuples import released_columns
+from duckanon.census.values import ValueTable
 from duckanon.engine import Column
 from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import with_steps
@@ -55,7 +56,7 @@ class _WithKept:
         return table(thing)
 
     def _labelled_classes(self) -> exp.Select:
-        """Each class with its number and the labels g0 … of its quasi-identifiers: there are fewer than rows."""
+        """Each class with its number and the labels label_0 … of its quasi-identifiers: there are fewer than rows."""
         keys = [column(key) for key in self.plan.keys]
         order = exp.Order(expressions=keys) if keys else None
         nth = exp.Window(this=sql("ROW_NUMBER()"), order=order).as_(_NUMBER)
@@ -63,44 +64,48 @@ class _WithKept:
         query = exp.select(*(column(name, numbered.name) for name in (*self.plan.keys, _NUMBER))).from_(numbered)
         for h, part in zip(self.census.hierarchies, self.shown, strict=True):
             if part.code is None or part.labels is None:
-                query = query.select(literal(h.top).as_(f"g{h.index}"))
+                query = query.select(literal(h.top).as_(f"label_{h.index}"))
                 continue
             step = f"labels_{h.index}"
             known = self.labels.labels(step, part.labels, codes_in(self.plan.classes, part.code))
             on = exp.EQ(this=column(part.code, numbered.name), expression=column("code", step))
             query = query.join(self._step(step, known), on=on, join_type="left")
-            query = query.select(column("label", step).as_(f"g{h.index}"))
+            query = query.select(column("label", step).as_(f"label_{h.index}"))
         return query
 
     def _released(self) -> exp.Select:
         """The rows that have a class, sorted by its number and by what else they show."""
         query = exp.select().from_(table("rows"))
         query = query.join(table("classes"), on=same(self.plan.keys, "rows", "classes", nulls=False))
-        named = {h.column.name: column(f"g{h.index}", "classes") for h in self.census.hierarchies}
+        named = {h.column.name: column(f"label_{h.index}", "classes") for h in self.census.hierarchies}
         order = [column(_NUMBER, "classes")]
         for values in self.census.sensitive:
-            name, step = f"s{values.index}", f"values_{values.index}"
-            known = exp.select("code", column("value").as_("label")).from_(values.table)
-            shown = self.labels.labels(step, known, codes_in(self.cells.query, name))
-            self._step(step, _with_values(values.table, shown))
-            raw, value = column(name, "rows"), column("value", step)
-            query = query.join(table(step), on=exp.EQ(this=raw, expression=value), join_type="left")
-            query = query.where(exp.paren(sql(":raw IS NULL OR :value IS NOT NULL", raw=raw, value=value)))
-            named[values.column.name] = column("label", step)
-            order.append(column("code", step))
+            query, named[values.column.name], nth = self._with_value(query, values)
+            order.append(nth)
         assert self.census.aside is not None
-        kept = zip(self.census.keep, self.census.kept_columns, self.census.aside.values, strict=True)
-        for c, name, values_ in kept:
-            value = named[c.name] = column(name, "rows")
-            if not c.type.is_text or values_ > _FEW_TEXTS:
-                order.append(value.copy())
-                continue
-            numbers = f"numbers_{name}"
-            on = exp.EQ(this=value, expression=column("value", numbers))
-            query = query.join(self._step(numbers, self._numbered(c)), on=on, join_type="left")
-            order.append(column("nth", numbers))
+        for at, (kept, distinct) in enumerate(zip(self.census.keep, self.census.aside.values, strict=True)):
+            nth = named[kept.name] = column(f"k{at}", "rows")
+            if kept.type.is_text and distinct <= _FEW_TEXTS:
+                query, nth = self._with_number(query, kept, nth)
+            order.append(nth)
         outputs = [named[name].as_(name, quoted=True) for name in self.source.released]
-        return query.select(*outputs).order_by(*order)
+        return query.select(*outputs).order_by(*(nth.copy() for nth in order))
+
+    def _with_value(self, query: exp.Select, values: ValueTable) -> tuple[exp.Select, exp.Column, exp.Column]:
+        """The rows, with what is shown of a sensitive column, and what sorts it."""
+        name, step = f"s{values.index}", f"values_{values.index}"
+        known = exp.select("code", column("value").as_("label")).from_(values.table)
+        shown = self.labels.labels(step, known, codes_in(self.cells.query, name))
+        raw, value = column(name, "rows"), column("value", self._step(step, _with_values(values.table, shown)).name)
+        query = query.join(table(step), on=exp.EQ(this=raw, expression=value), join_type="left")
+        query = query.where(exp.paren(sql(":raw IS NULL OR :value IS NOT NULL", raw=raw, value=value)))
+        return query, column("label", step), column("code", step)
+
+    def _with_number(self, query: exp.Select, kept: Column, text: exp.Column) -> tuple[exp.Select, exp.Column]:
+        step = f"numbers_{text.name}"
+        numbers = self._step(step, self.labels.numbers(step, self._numbered(kept)))
+        on = exp.EQ(this=text, expression=column("value", step))
+        return query.join(numbers, on=on, join_type="left"), column("nth", step)
 
     def _numbered(self, kept: Column) -> exp.Select:
         """The different texts of a column, with numbers in their order. A step that is read twice would be kept whole,

@@ -164,7 +164,8 @@ class _OverSource:
 
 
 def coded(step: str, codings: Iterable[Coding], others: Iterable[str], sent: Sent) -> exp.Select:
-    """A step with codes in place of values, beside other columns of it."""
+    """A step with codes in place of values, beside other columns of it. What is not known has no code, and finds no
+    class: a join that keeps all rows tells a planner how many come out of it."""
     query = exp.select().from_(table(step))
     for coding in codings:
         raw, alias = column(coding.name, step), f"codes_{coding.name}"
@@ -172,10 +173,10 @@ def coded(step: str, codings: Iterable[Coding], others: Iterable[str], sent: Sen
         compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
         on = exp.EQ(this=compared[0], expression=compared[1])
         query = query.join(sent(alias, coding.codes), on=on, join_type="left")
-        if coding.strangers is None:
-            query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
         if coding.key is not None:
             query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
+        elif coding.strangers is None:
+            query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
     return query.select(*(column(name, step) for name in others))
 
 
@@ -190,9 +191,9 @@ def placed(step: str, plan: Plan, others: Iterable[str], sent: Sent) -> exp.Sele
 
 def _code(raw: exp.Expr, code: exp.Expr, strangers: int | None) -> exp.Expr:
     """NULL is a value of its own, and in no table: code 0."""
-    if strangers is None:
-        return sql("COALESCE(:code, 0)", code=code)
-    known = sql("COALESCE(:code, :strangers)", code=code, strangers=literal(strangers))
+    known = code
+    if strangers is not None:
+        known = sql("COALESCE(:code, :strangers)", code=code, strangers=literal(strangers))
     return sql("CASE WHEN :raw IS NULL THEN 0 ELSE :known END", raw=raw, known=known)
 
 

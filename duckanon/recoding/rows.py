@@ -28,6 +28,9 @@ class Labels(Protocol):
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         """What is `known` (code, label), at least for the codes that are `shown`."""
 
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        """What sorts the rows, beside what they show."""
+
 
 class AsTheyAre:
     """Nothing is kept: the release is one query."""
@@ -37,6 +40,9 @@ class AsTheyAre:
 
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         return known
+
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        return query
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,10 @@ class Dictionaries:
         query = exp.select("code", "label").from_(known.subquery("known"))
         query = query.where(exp.In(this=column("code"), query=shown.subquery()))
         return exp.select("code", "label").from_(self.scratch.dictionary(thing, query))
+
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        """Kept, so that a planner knows how few they are."""
+        return exp.select("*").from_(self.scratch.table(thing, query, "numbers that sort the release"))
 
 
 AS_THEY_ARE = AsTheyAre()
