@@ -12,6 +12,7 @@ _LOOKS = 10_000_000  # cells times nodes that a walk may look at off its path, w
 
 def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: str | None = None) -> FoundNode:
     """Search the lattice by a method, the policy's unless another is named, nowhere below `floor`."""
+    from duckanon.search.clock import Clock
     from duckanon.search.datafly import most_values
     from duckanon.search.effort import SearchLimits
     from duckanon.search.greedy import least_loss
@@ -32,5 +33,5 @@ def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: st
     walked = walk(lattice, batch, choose, seen)
     if walked.answer or top_is_best(measurer):
         return walked
-    limits = SearchLimits(wanted.time_limit, wanted.nodes)
+    limits = SearchLimits(Clock(wanted.time_limit), wanted.nodes)
     return search_on(walked, lattice, batch, limits.at_most(batch.affordable(_LOOKS)), seen)
