@@ -17,13 +17,28 @@ from pathlib import Path
 
 import duckdb
 
-from bench import exports, growth, local, macros, memory, peers, repetition, rules, scale, search, warehouses, whole
+from bench import (
+    exports,
+    growth,
+    local,
+    macros,
+    memory,
+    peers,
+    repetition,
+    rules,
+    scale,
+    search,
+    thresholds,
+    warehouses,
+    whole,
+)
 from bench.figures import Figure, Setting, summary
 
 PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "search": search.of_adult,
     "hard": search.of_hard_cases,
     "rules": rules.with_budgets,
+    "thresholds": thresholds.of_values,
     "local": local.against_arx,
     "whole": whole.against_the_floor,
     "cold": whole.cold,

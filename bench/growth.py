@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise, takewhile
 from pathlib import Path
 from statistics import linear_regression
 
+from bench.bare import answer
 from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
 from bench.people import SENSITIVE, Data, invented, made, wide
 from bench.policies import Wanted, policy
 from bench.search import Searched, effort
+from bench.stopwatch import best
 from bench.whole import floor, run
 
 FEWEST = 100_000
@@ -82,13 +85,17 @@ def with_values(setting: Setting) -> list[Figure]:
     """Intervals, a mask and dates over columns with a million distinct values: each alone, and all together."""
     distinct = min(DISTINCT, setting.rows)
     heading(f"Quasi-identifiers with {distinct:,} distinct values, {setting.rows:,} rows")
-    table("hierarchies", "run", "floor", "ratio", "levels", "parts")
+    table("hierarchies", "run", "floor", "ratio", "census", "SELECT DISTINCT", "ratio", "levels", "parts")
     figures = []
     for data in many_values(setting.folder, setting.rows):
         base = sum(floor(data, setting.times))
         whole = run(policy(data, setting.folder, Wanted()), setting.times)
         levels = ", ".join(f"{name} {level}" for name, level in whole.result["levels"].items())
-        line(data.name, shown(whole.seconds), shown(base), times_as(whole.seconds / base), levels, whole.parts)
+        census = whole.result["seconds"]["census"]
+        asked = [f"SELECT count(*) FROM (SELECT DISTINCT {name} FROM '{data.file}')" for name in data.names]
+        once = sum(best(partial(answer, query), setting.times) for query in asked)
+        ratios = (times_as(whole.seconds / base), shown(census), shown(once), times_as(census / once))
+        line(data.name, shown(whole.seconds), shown(base), *ratios, levels, whole.parts)
         figures.append(compared(f"whole run, {distinct:,} values, {data.name}", whole.seconds, base))
     return figures
 

@@ -12,7 +12,7 @@ from bench.bare import answer
 from bench.figures import Figure, Setting, compared, heading, line, shown, table, times_as
 from bench.people import Data, adult, as_csv, invented
 from bench.policies import Wanted, policy
-from bench.stopwatch import Clock, fastest, least, seconds_of
+from bench.stopwatch import Clock, Spent, fastest, least, process, seconds_of
 
 AIMS = {"greedy": "≤ 2×", "optimal": "≤ 2.5×"}
 # A third of what ARX takes, by rows.
@@ -35,11 +35,15 @@ class Whole:
 def floor(data: Data, times: int, clock: Clock = seconds_of) -> tuple[float, float]:
     """Bare DuckDB, straight from the source: one GROUP BY and one COPY of what is released."""
     copied = data.file.with_name(f"floor{data.file.suffix}")
-    group = f"SELECT count(*) FROM (SELECT {data.columns}, count(*) FROM '{data.file}' GROUP BY ALL)"
-    copy = f"COPY (SELECT {data.columns} FROM '{data.file}') TO '{copied}'"
-    taken = [least(partial(clock, partial(answer, asked)), times) for asked in (group, copy)]
+    taken = [least(partial(clock, partial(answer, asked)), times) for asked in _least(data, copied)]
     copied.unlink()
     return taken[0], taken[1]
+
+
+def _least(data: Data, copied: Path) -> tuple[str, str]:
+    """The queries that nobody can do without."""
+    group = f"SELECT count(*) FROM (SELECT {data.columns}, count(*) FROM '{data.file}' GROUP BY ALL)"
+    return group, f"COPY (SELECT {data.columns} FROM '{data.file}') TO '{copied}'"
 
 
 def run(path: Path, times: int) -> Whole:
@@ -64,14 +68,28 @@ def against_the_floor(setting: Setting) -> list[Figure]:
 
 def cold(setting: Setting) -> list[Figure]:
     """A new process each time. The operating system may have the file at hand."""
-    heading("The whole command, CSV to CSV, k = 5, 2 %")
-    table("data", "seconds", "parts")
+    heading("The whole command, CSV to CSV, k = 5, 2 %, beside bare DuckDB in a process")
+    table("data", "seconds", "bare", "ratio", "CPU", "bare", "ratio", "statements", "parts")
     figures = []
     for data in (adult(setting.adult, setting.folder), as_csv(invented(setting.folder, setting.rows))):
-        whole = run(policy(data, setting.folder, Wanted(kind="csv")), setting.times)
-        line(data.name, shown(whole.seconds), whole.parts)
+        path = policy(data, setting.folder, Wanted(kind="csv"))
+        bare = fastest(setting.times, "bench.bare", *_least(data, setting.folder / "floor.csv"))
+        spent = min((_first("duckanon", path) for _ in range(setting.times)), key=lambda spent: spent.seconds)
+        whole = Whole(spent.seconds, spent.peak, json.loads(spent.output.splitlines()[-1]))
+        statements = _first("bench.statements", path).output.splitlines()[-1]
+        seconds = (shown(spent.seconds), shown(bare.seconds), times_as(spent.seconds / bare.seconds))
+        cpu = (shown(spent.cpu), shown(bare.cpu), times_as(spent.cpu / bare.cpu))
+        line(data.name, *seconds, *cpu, statements, whole.parts)
         figures.append(_against_the_aim(data.name, whole))
+        figures.append(compared(f"whole command against bare DuckDB, CPU, {data.name}", spent.cpu, bare.cpu))
+        figures.append(Figure(f"statements of the whole command, {data.name}", statements, "≤ 60"))
     return figures
+
+
+def _first(command: str, path: Path) -> Spent:
+    """A run that finds no earlier release, with which it would be compared."""
+    path.with_suffix(".csv").unlink(missing_ok=True)
+    return process(command, "run", str(path), "--json")
 
 
 def _against_the_aim(name: str, whole: Whole) -> Figure:

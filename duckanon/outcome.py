@@ -10,6 +10,7 @@ from duckanon.census.counting import Census
 from duckanon.census.people import people_told
 from duckanon.errors import Message, discreet
 from duckanon.policy import Policy
+from duckanon.policy.profiles import profile_told
 from duckanon.recoding import Found, Recoding
 from duckanon.recoding.explain import GENERALIZED, hollow, meant_as_a_share, risk_before
 from duckanon.result import Result, step_json
@@ -93,6 +94,7 @@ class Outcome:
             before=risk_before(found.bottom) if found else None,
             effort=found.effort if found else None,
             budget=self.policy.budget(census.rows),
+            profile=profile_told(self.policy),
             **known,
         )
 

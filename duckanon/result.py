@@ -42,6 +42,7 @@ class Result:
     budget: int | None = None  # of a run, or of a node: how many rows may be suppressed
     since: str | None = None  # of an unchanged release: when it was made
     run: dict[str, str] = field(default_factory=dict)  # of a run: policy_hash, version, started
+    profile: dict[str, Any] | None = None  # what the profile of the policy asks for, and how that is met
     sizes: tuple[tuple[int, int], ...] = ()  # of a class, in what is counted, and how many have it
 
     @property
@@ -69,6 +70,8 @@ class Result:
             "privacy": self.privacy,
             "utility": self.utility,
         }
+        if self.profile is not None:
+            document["profile"] = self.profile
         if self.people is not None:
             document["people"] = self.people
         if self.classes_by_levels is not None:

@@ -22,7 +22,6 @@ from duckanon.outcome import Outcome, logged
 from duckanon.policy import Policy
 from duckanon.recoding import Found, find_recoding
 from duckanon.recoding.explain import why_none
-from duckanon.recoding.increment import find_increment, must_be_addable
 from duckanon.release.difference import difference
 from duckanon.release.previous import Previous, Standing
 from duckanon.release.targets import mark_of, open_target
@@ -46,6 +45,7 @@ class RunOptions:
     dry_run: bool = False
     if_changed: bool = False
     incremental: bool = False
+    closes: bool = False  # the session ends with the run
 
 
 def run(
@@ -61,6 +61,8 @@ def run(
     if options.if_changed:
         record.must_be_kept()
     if options.incremental:
+        from duckanon.recoding.increment import must_be_addable
+
         must_be_addable(policy, options.replace)
     watch.step("started", kind=policy.release.kind, to=policy.release.to, version=VERSION)
     try:
@@ -103,7 +105,7 @@ class Run:
             with self.warehouse.transaction():
                 result = self.execute(source)
                 self.there.clear()
-                self.scratch.clear()
+                self._clear(self.scratch)
                 if result.status != "released":
                     raise _Undo
                 self.target.let_in(self.mark)
@@ -120,11 +122,16 @@ class Run:
             self._forget(outer)
         return result
 
+    def _clear(self, made: Scratch) -> None:
+        if self.options.closes:
+            made.leave(self.warehouse.workbench)
+        made.clear()
+
     def _forget(self, *made: Scratch) -> None:
         """What no transaction undoes."""
         for scratch in made:
             with suppress(DuckanonError):  # whatever went wrong before is the error to see
-                scratch.clear()
+                self._clear(scratch)
 
     def execute(self, source: BoundSource) -> Result:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed
@@ -172,6 +179,8 @@ class Run:
         measurer = Measurer(problem)
         if not self.options.incremental or last is None:
             return find_recoding(measurer, self.seen, last)
+        from duckanon.recoding.increment import find_increment
+
         return find_increment(measurer, last, source, self.previous.rows)
 
     def counting(self, counts: int, facts: dict[str, Any]) -> None:

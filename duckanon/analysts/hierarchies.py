@@ -42,7 +42,7 @@ def show(policy: Policy, warehouse: Warehouse, only: str | None, as_csv: bool = 
             tuples = exp.select(name.as_("q0"), sql("COUNT(*)").as_("n")).from_(source.table).group_by(name)
             table = scratch.collected("tuples", tuples, f"values of {pair[1].name}", warehouse)
             try:
-                domains = TupleDomains(table, scratch)
+                domains = TupleDomains(table, 1, scratch)
                 built = build_hierarchies([pair], domains, warehouse, scratch, policy.unmapped)
                 (hierarchy,), bench = built.hierarchies, scratch.workbench
                 texts.append(_csv(hierarchy, bench) if as_csv else _text(hierarchy, built.unmapped, bench, policy.k))

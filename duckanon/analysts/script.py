@@ -111,11 +111,13 @@ def _local_statements(measurer: Measurer, source: BoundSource, scratch: Scratch)
 def _release(
     recoding: FullDomain | LocalRecoding, source: BoundSource, scratch: Scratch, executed: list[Executed]
 ) -> None:
-    """Adds the release, as rows and, unless it has pseudonyms, as a view, to what is executed for it."""
+    """Adds the release, as rows and, unless it has pseudonyms or numbers of classes, as a view, to what is executed for
+    it."""
     rows = recoding.query(source, AS_THEY_ARE)
     executed.append(Executed("the released rows, from the census", rows))
-    if any(isinstance(kept, Pseudonym) for kept in source.keep):
-        return
+    pseudonyms = any(isinstance(kept, Pseudonym) for kept in source.keep)
+    if pseudonyms or any(wanted.is_number for wanted, _ in source.quasi_identifiers):
+        return  # it can be no view
     guarded = recoding.view(source, source.table, lambda thing, rows: scratch.table(thing, rows, "kept for the view"))
     executed.append(Executed("the view over the source, guarding itself", guarded))
 

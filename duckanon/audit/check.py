@@ -13,7 +13,8 @@ from duckanon.audit.people import people_of
 from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
-from duckanon.census.source import BoundSource, bind_source, plain
+from duckanon.census.plain import plain
+from duckanon.census.source import BoundSource, bind_source
 from duckanon.census.values import released_value
 from duckanon.engine import Engine, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
@@ -21,9 +22,13 @@ from duckanon.errors import ReleaseError
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
+from duckanon.policy.numbers import AGGREGATES
+from duckanon.policy.profiles import profile_told
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.query.names import folded
+from duckanon.query.nodes import FloatText
 from duckanon.query.steps import select
+from duckanon.recoding.numbers import middles
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.release.existing import existing_release, home_of_release, must_have_its_columns, said_levels
 from duckanon.result import Result
@@ -74,6 +79,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
         reasons=outside,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=census.warnings + linked + _outgrown(census, audited),
+        profile=profile_told(policy),
         sizes=audited.sizes,
     )
 
@@ -140,6 +146,8 @@ class _Shown:
         return None if None in levels else tuple(level for level in levels if level is not None)
 
     def _level(self, hierarchy: Hierarchy, said: int | None) -> int | None:
+        if hierarchy.release_as in AGGREGATES:
+            return said  # numbers of classes do not tell of which labels they are
         for level in sorted(range(hierarchy.height + 1), key=lambda level: (level != said, level)):
             if not self._strange(hierarchy, [level]):
                 return level
@@ -148,6 +156,7 @@ class _Shown:
     def outside(self) -> tuple[str, ...]:
         """A word on each column that shows labels of no level that the policy allows."""
         bounded = [h for h in self._census.hierarchies if len(h.allowed) < len(h.levels)]
+        bounded = [h for h in bounded if h.release_as not in AGGREGATES]
         return tuple(
             f"{h.column.name}: {strange:,} labels are of none of the levels allowed, {h.lowest} to {h.highest}"
             for h in bounded
@@ -163,11 +172,16 @@ class _Shown:
         return int(count)
 
 
-def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Select:
+def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Query:
     """The labels of a level; none is NULL."""
     if level == hierarchy.height:
         return exp.select(literal(hierarchy.top))
-    return exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
+    labels = exp.select(text_of(column(hierarchy.label(level)))).from_(hierarchy.mapping)
+    if not hierarchy.is_number:
+        return labels
+    # Where classes have levels of their own, a value itself is among numbers, and is written as they are.
+    numbers = exp.select(FloatText(this=column("number"))).from_(middles(hierarchy, level).subquery("middles"))
+    return numbers if level else exp.union(labels, numbers)
 
 
 def _label_texts(census: Census, relation: Relation, home: Engine) -> dict[str, exp.Expr]:
@@ -190,6 +204,8 @@ def _utility(
     policy: Policy, census: Census, node: Node | None, audited: Audit, shown: exp.Table
 ) -> dict[str, object] | None:
     """What the release has lost, from the classes that it shows; None when it shows what is no label."""
+    if any(h.is_number for h in census.hierarchies):
+        return None
     ((squares,),) = census.workbench.fetch(exp.select(sql("COALESCE(SUM(x_ * x_), 0)")).from_(shown))
     lost = [
         _lost(census, hierarchy, node[hierarchy.index] if node else None, shown) for hierarchy in census.hierarchies

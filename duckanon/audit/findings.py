@@ -19,7 +19,7 @@ from duckanon.models.levels import shown_level
 from duckanon.models.registry import asked
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
-from duckanon.query.expressions import case_of, column, literal
+from duckanon.query.expressions import case_of, column, literal, sql
 
 __all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
 
@@ -101,7 +101,6 @@ class _AskedColumn:
         ((self.t,),) = rows.ask(distance(self.counts, part.reference, part.type.is_number), "verify: t_closeness")
         leaks = _leaks(part, rows.leakage(self.counts, self._value))
         self.leaks = rows.scratch.table(f"leaks_{index}", leaks, "verify: leakage")
-        self._made.append(self.leaks)
 
     @cached_property
     def levels(self) -> ValueCounts:
@@ -113,6 +112,13 @@ class _AskedColumn:
         found = exp.select(text, "distinct_l").from_(value_diversity(self.counts).subquery("found"))
         named = text.isin(*map(literal, self.wanted.values))
         return dict(self.rows.ask(found.where(named), "verify: value_diversity"))
+
+    @cached_property
+    def worst_leaks(self) -> dict[int, dict[str, float | None]]:
+        highest = [exp.Max(this=column(name)).as_(name) for name in _LEAKS]
+        query = exp.select("named", *highest).from_(self.leaks).group_by("named")
+        rows = self.rows.ask(query, "verify: leakage of the named")
+        return {named: dict(zip(_LEAKS, figures, strict=True)) for named, *figures in rows}
 
     def figures(self) -> dict[str, Any]:
         values, omitted = _values(self.leaks, self.rows)
@@ -128,6 +134,9 @@ class _AskedColumn:
         kept, counts = self.rows.counted(f"{thing}_{self._index}", value)
         self._made.append(kept)
         return counts
+
+
+_LEAKS = ("alpha", "alp", "dif")
 
 
 def _sensitive(part: AuditedColumn, index: int, rows: Rows) -> tuple[dict[str, Any], list[Finding]]:
@@ -162,11 +171,12 @@ def _leaks(part: AuditedColumn, leakage: exp.Select) -> exp.Query:
 
 
 def _values(leaks: exp.Table, rows: Rows) -> tuple[dict[str, Any], int]:
-    query = exp.select("text", "row_count", "alpha", "alp", "dif").from_(leaks)
+    every = sql("COUNT(*) OVER ()")
+    query = exp.select("text", "row_count", "alpha", "alp", "dif", every.as_("every")).from_(leaks)
     query = query.order_by("CASE WHEN named > 0 THEN 0 ELSE 1 END", "row_count DESC", "text").limit(_MOST_LISTED)
+    found = rows.ask(query, "verify: the values")
     listed = {
         text: {"rows": count, "alpha": _plain(alpha), "alp": _plain(alp), "dif": _plain(dif)}
-        for text, count, alpha, alp, dif in rows.ask(query, "verify: the values")
+        for text, count, alpha, alp, dif, _ in found
     }
-    ((count,),) = rows.ask(exp.select("COUNT(*)").from_(leaks), "verify: how many values")
-    return listed, count - len(listed)
+    return listed, found[0][-1] - len(listed) if found else 0

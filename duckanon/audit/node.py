@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterator
 
 from duckanon.audit import Audit
 from duckanon.audit.people import people_of_release
 from duckanon.audit.release import audit_release, count_rows
-from duckanon.census.counting import Census, take_census
+from duckanon.census.counting import take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source
 from duckanon.engine import Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.models import Finding
 from duckanon.policy import Policy
+from duckanon.policy.profiles import profile_told
 from duckanon.recoding.explain import hollow
 from duckanon.recoding.full_domain import FullDomain, at_node
 from duckanon.recoding.rows import AS_THEY_ARE
@@ -37,7 +37,7 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         node = given_node(levels, census)
         problem = Problem.of(policy, census)
         recoding = at_node(Measurer(problem), node)
-        audited = _audited(recoding, census, source, scratch)
+        audited = audited_rows(recoding, source)
         utility, described = recoding.utility() | recoding.fidelity(), recoding.described()
     finally:
         scratch.clear()
@@ -55,7 +55,7 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         people=people_told(census.people, audited.people),
         budget=problem.allowed,
         classes=audited.classes,
-        constraints=audited.findings if within else tuple(_unsuppressed(audited, recoding.measured)),
+        constraints=told_findings(audited, recoding.measured, within),
         privacy=audited.told,
         utility=utility,
         reasons=reasons,
@@ -63,20 +63,22 @@ def check_node(policy: Policy, warehouse: Warehouse, levels: Levels) -> Result:
         descriptions=described,
         seconds={"check": round(time.perf_counter() - start, 4)},
         warnings=(*census.warnings, *hollow(recoding.levels, census), *linked),
+        profile=profile_told(policy),
         sizes=audited.sizes,
     )
 
 
-def _audited(recoding: FullDomain, census: Census, source: BoundSource, scratch: Scratch) -> Audit:
+def audited_rows(recoding: FullDomain, source: BoundSource) -> Audit:
     """The released rows, asked on the workbench whatever warehouse they are of, as those of a dry run are."""
-    policy = recoding.measurer.policy
+    policy, census = recoding.measurer.policy, recoding.measurer.census
+    scratch = census.scratch
     shown = scratch.table("node_rows", recoding.query(source, AS_THEY_ARE), "the rows of the node")
     released = Relation((shown.name,), "table")
     people = people_of_release(recoding, source, released, scratch)
     return audit_release(policy, count_rows(released, census, scratch), census, people, scratch)
 
 
-def _unsuppressed(audited: Audit, measured: Measurement) -> Iterator[Finding]:
-    """The findings, of every class where a constraint is on classes."""
-    worst = {finding.constraint: finding for finding in measured.class_findings}
-    return (worst.get(finding.constraint, finding) for finding in audited.findings)
+def told_findings(audited: Audit, measured: Measurement, within: bool) -> tuple[Finding, ...]:
+    """The findings; beyond the budget, of every class where a constraint is on classes."""
+    worst = {} if within else {finding.constraint: finding for finding in measured.class_findings}
+    return tuple(worst.get(finding.constraint, finding) for finding in audited.findings)

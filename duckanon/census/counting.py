@@ -11,8 +11,9 @@ from sqlglot import exp
 from duckanon.census.aside import Aside, set_aside, without_kept
 from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
+from duckanon.census.plain import plain
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.census.source import BoundSource, plain
+from duckanon.census.source import BoundSource
 from duckanon.census.tuples import count_tuples
 from duckanon.census.values import ValueTable, value_table
 from duckanon.engine import Column, Engine, Warehouse, Workbench

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.census.source import BoundSource, plain
+from duckanon.census.plain import plain
+from duckanon.census.source import BoundSource
 from duckanon.census.values import released_value
 from duckanon.engine import Engine, Warehouse
 from duckanon.engine.scratch import Scratch
@@ -55,7 +56,7 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
         scan = exp.select("*").from_(counted.table)
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
-    domains = TupleDomains(every, scratch)
+    domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
     return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
 
@@ -117,14 +118,17 @@ class SourceDomains:
     def __init__(self, source: BoundSource, scratch: Scratch) -> None:
         self._source, self._scratch = source, scratch
         self._unknown: dict[int, exp.Table] = {}  # of the warehouse: values whose rows are left out
-        named = [c.name for _, c in source.quasi_identifiers]
-        self.counted = [self._collected(f"counted_{index}", index, name) for index, name in enumerate(named)]
+        self._others: list[exp.Table] = []  # counted without them
+        self.counted = self._count("counted")
 
-    def count(self, index: int, name: str) -> exp.Table:
-        thing = f"values_{index}"
+    def count(self) -> list[exp.Expr]:
         if self._unknown:
-            return self._collected(thing, index, name)
-        return self._scratch.table(thing, exp.select("value", "n").from_(self.counted[index]), f"values of {name}")
+            self._others = self._count("values")
+        return [*(self._others or self.counted)]
+
+    def _count(self, thing: str) -> list[exp.Table]:
+        named = [c.name for _, c in self._source.quasi_identifiers]
+        return [self._collected(f"{thing}_{index}", index, name) for index, name in enumerate(named)]
 
     def _collected(self, thing: str, index: int, name: str) -> exp.Table:
         """The values of the rows that are not left out."""
@@ -148,6 +152,11 @@ class SourceDomains:
 
     def show_tops(self, schemes: list[Scheme]) -> None:
         """Their codes are those of the top."""
+
+    def forget(self) -> None:
+        for values in self._others:
+            self._scratch.drop(values)
+        self._others = []
 
 
 def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told | None) -> Tuples:

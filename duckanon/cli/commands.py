@@ -9,6 +9,7 @@ import shlex
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -81,7 +82,9 @@ def run(options: argparse.Namespace) -> int:
             warehouse = held.enter_context(_open(policy, options.db, writable, options))
             held.enter_context(warehouse.one_at_a_time(None if options.dry_run else address.key, options.wait))
         watch = held.enter_context(options.watch)
-        asked = RunOptions(options.replace, options.dry_run, options.if_changed, options.incremental)
+        asked = RunOptions(
+            options.replace, options.dry_run, options.if_changed, options.incremental, closes=page is None
+        )
         result = run(policy, warehouse, address, asked, watch)
         if page is not None:
             result = _reported(page, policy, warehouse, result)
@@ -185,6 +188,40 @@ def _compared(comparison: Comparison, options: argparse.Namespace) -> str:
     if options.json:
         return json.dumps(told.as_json(comparison, command), ensure_ascii=False, default=str)
     return told.as_csv(comparison, command) if options.csv else told.as_text(comparison, command)
+
+
+def explore(options: argparse.Namespace) -> int:
+    from duckanon.cli.interrupts import INTERRUPTED
+    from duckanon.cli.log import Terminal
+    from duckanon.exploration import explored, server
+    from duckanon.exploration.exploring import default_grid
+
+    server.must_be_there()
+    policy = _policy(options)
+    with ExitStack() as held:
+        place = held.enter_context(server.reserved(options.port))
+        warehouse = held.enter_context(_open(policy, options.db, False, options))
+        with Terminal() as watch:
+            exploration = held.enter_context(explored(policy, warehouse, watch))
+        if exploration.is_quick:
+            exploration.compare(exploration.setting, default_grid(exploration))
+        guard = server.guarded(exploration, Path(options.policy), partial(_run_of, options), server.port_of(place))
+        place.listen()
+        say(f"{policy.name}: {exploration.census.rows:,} rows are counted; explore them at\n{guard.address}\n"
+            "Ctrl-C ends it; keep the address to yourself")  # fmt: skip
+        if options.browser:
+            held.enter_context(server.opened_in_browser(guard.address))
+        try:
+            server.serve(guard, place)
+        except KeyboardInterrupt:
+            say("duckanon: closed; nothing was released", sys.stderr)
+            return INTERRUPTED
+    return GOOD
+
+
+def _run_of(options: argparse.Namespace, policy: Path) -> str:
+    """How another policy is run in the place of the one that was asked for."""
+    return shlex.join(["duckanon", "run", str(policy), *(("--db", str(options.db)) if options.db else ())])
 
 
 def history(options: argparse.Namespace) -> int:

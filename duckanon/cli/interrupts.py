@@ -24,12 +24,13 @@ def started() -> None:
 def ended(code: int) -> int:
     """The exit code. Where a thread still waits for a server that does not answer, at once: to take everything down
     around it would be told at length."""
-    from duckanon.engine.postgres.connection import somebody_waits
+    if code == INTERRUPTED:
+        from duckanon.engine.postgres.connection import somebody_waits
 
-    if code == INTERRUPTED and somebody_waits():
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+        if somebody_waits():
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
     return code
 
 

@@ -30,6 +30,8 @@ def summary(result: Result, policy: str | None = None) -> str:
         lines += ["", *_constraints(result.constraints, result.failed_at or "constraint")]
     if result.privacy:
         lines += ["", *_risk(result)]
+    if result.profile:
+        lines += ["", *_profile(result.profile)]
     if result.effort:
         lines += ["", _effort(result.effort)]
     if result.utility and (result.levels or result.classes_by_levels):
@@ -80,6 +82,14 @@ def _suppressed(result: Result) -> str:
     if suppressed > 0:
         return f", {suppressed:,} suppressed ({suppressed / source:.2%}){allowed}"
     return f", none suppressed{allowed}" if result.budget else ""
+
+
+def _profile(profile: dict[str, Any]) -> list[str]:
+    """Which rule book, and what it made stricter; `--json` and a report tell the rest."""
+    return [
+        f"  profile   {profile['name']}: {profile['title']}",
+        *(f"            {said}" for said in profile["raised"]),
+    ]
 
 
 def _levels(result: Result) -> list[str]:

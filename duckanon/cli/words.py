@@ -140,6 +140,14 @@ def parser() -> argparse.ArgumentParser:
     report.add_argument(
         "-o", "--output", type=Path, metavar="FILE", help="a .html or .md file (default: POLICY_report.html)"
     )
+    explore = _add(
+        verbs, "explore", commands.explore, "try levels, k, thresholds and methods on a local page",
+        "duckanon explore patients.toml",
+    )  # fmt: skip
+    _policy_arguments(explore)
+    _override_arguments(explore)
+    explore.add_argument("--port", type=_port, default=0, metavar="N", help="of 127.0.0.1 (default: any that is free)")
+    explore.add_argument("--no-browser", dest="browser", action="store_false", help="only print the address")
     history = _add(
         verbs, "history", commands.history, "show the ledger: what was released, when", "duckanon history patients.toml"
     )
@@ -228,6 +236,12 @@ def _at_least_one(text: str) -> int:
 def _at_least_two(text: str) -> int:
     if (number := _at_least_one(text)) < 2:
         raise argparse.ArgumentTypeError("must be at least 2: in a class of one nobody hides")
+    return number
+
+
+def _port(text: str) -> int:
+    if (number := _at_least_one(text)) > 65_535:
+        raise argparse.ArgumentTypeError("must be at most 65535")
     return number
 
 

@@ -11,6 +11,7 @@ from duckanon.errors import Fault, PolicyError, UsageError
 from duckanon.policy import Policy
 from duckanon.policy.load import METHODS, parse_policy
 from duckanon.policy.overrides import SHORT, Override, exact
+from duckanon.search import Step
 
 ALL = "all"
 
@@ -46,6 +47,7 @@ class Choice:
     utility: dict[str, Any] | None = None
     columns: dict[str, str] = field(default_factory=dict)  # what becomes of each, in words
     reasons: tuple[str, ...] = ()  # why there is no release
+    path: tuple[Step, ...] = ()  # that the search took
 
     @property
     def ncp(self) -> float | None:

@@ -20,13 +20,13 @@ def column_words(columns: Mapping[str, Any], hierarchies: Iterable[Hierarchy]) -
 def _mix(hierarchy: Hierarchy, shares: Mapping[int, float]) -> str:
     """The levels of few rows are not worth a word."""
     if len(shares) == 1:
-        return _does(hierarchy, *shares)
+        return level_words(hierarchy, *shares)
     said = {level: "> 99%" if share > 1 - _FEW else f"{share:.0%}" for level, share in shares.items() if share >= _FEW}
-    return ", ".join(f"{_does(hierarchy, level)} {share}" for level, share in said.items())
+    return ", ".join(f"{level_words(hierarchy, level)} {share}" for level, share in said.items())
 
 
-def _does(hierarchy: Hierarchy, level: int) -> str:
-    """Not by example: a label is only for who may see the release."""
+def level_words(hierarchy: Hierarchy, level: int) -> str:
+    """What a level does. Not by example: a label is only for who may see the release."""
     if level == hierarchy.height:
         return GONE
     if level == 0:

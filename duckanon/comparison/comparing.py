@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from duckanon.census.counting import Census, take_census
-from duckanon.census.source import bind_source
+from duckanon.census.source import BoundSource, bind_source
 from duckanon.comparison.choices import Choice, Grid, Wanted
 from duckanon.comparison.column_words import column_words
 from duckanon.comparison.front import front
@@ -58,11 +58,15 @@ class Comparing:
 
     def run(self, warehouse: Warehouse) -> Comparison:
         """Measure every choice. Those of one k follow each other: they share what is measured at it."""
-        with held_census([part.policy for part in self.wanted], warehouse, self.watch) as self.census:
-            last = _last_node(self.policy, warehouse, self.census)
-            whole = Measurer(Problem.of(self.policy, self.census))
-            for _, group in groupby(sorted(self.wanted, key=_k), key=_k):
-                self._measure(list(group), whole, last)
+        with held_census([part.policy for part in self.wanted], warehouse, self.watch) as (_, census):
+            return self.over(census, last_node(self.policy, warehouse, census))
+
+    def over(self, census: Census, last: Node | None) -> Comparison:
+        """The same of a census that somebody holds; `last`: the node that the policy's mode binds every choice by."""
+        self.census = census
+        whole = Measurer(Problem.of(self.policy, census))
+        for _, group in groupby(sorted(self.wanted, key=_k), key=_k):
+            self._measure(list(group), whole, last)
         return self.so_far()
 
     def so_far(self) -> Comparison:
@@ -74,31 +78,36 @@ class Comparing:
         return Comparison(self.policy.name, rows, choices, self.skipped, missing, warnings)
 
     def _measure(self, group: list[Wanted], whole: Measurer, last: Node | None) -> None:
-        with _own_scratch(whole.census) as kept:
+        with own_scratch(whole.census) as kept:
             shared = SharedNodes(Problem.of(group[0].policy, kept), whole)
             for part in group:
                 self._say(part.name)
-                with _own_scratch(whole.census) as own:
+                with own_scratch(whole.census) as own:
                     self.choices.append(self._choice(part, shared.at(Problem.of(part.policy, own)), last))
 
     def _say(self, what: str) -> None:
         self.watch.say(f"comparing {what}", Progress(len(self.choices), len(self.wanted), "done", even=True))
 
     def _choice(self, wanted: Wanted, measurer: Measurer, last: Node | None) -> Choice:
-        start, problem = time.perf_counter(), measurer.problem
+        return choice_of(wanted, measurer, last, lambda said: self._say(f"{wanted.name}: {said}"))
 
-        def seen(node: Node, failing_rows: int, progress: Progress | None = None) -> None:
-            self._say(f"{wanted.name}: {failing_rows:,} rows fail{f', {progress}' if progress else ''}")
 
-        def choice(status: str, **known: Any) -> Choice:
-            return Choice(wanted, status, round(time.perf_counter() - start, 4), **known)
+def choice_of(wanted: Wanted, measurer: Measurer, last: Node | None, say: Callable[[str], None]) -> Choice:
+    """What a run with it would come to; `say` hears of every node on the way."""
+    start, problem = time.perf_counter(), measurer.problem
 
-        if reasons := feasibility.impossible(problem):
-            return choice("infeasible", reasons=tuple(reasons))
-        found = find_recoding(measurer, seen, last)
-        if found.recoding is None:
-            return choice("infeasible", reasons=why_none(found, problem, last)[0])
-        return choice("holds", **_figures(found.recoding, measurer.census))
+    def seen(node: Node, failing_rows: int, progress: Progress | None = None) -> None:
+        say(f"{failing_rows:,} rows fail{f', {progress}' if progress else ''}")
+
+    def choice(status: str, **known: Any) -> Choice:
+        return Choice(wanted, status, round(time.perf_counter() - start, 4), **known)
+
+    if reasons := feasibility.impossible(problem):
+        return choice("infeasible", reasons=tuple(reasons))
+    found = find_recoding(measurer, seen, last)
+    if found.recoding is None:
+        return choice("infeasible", reasons=why_none(found, problem, last)[0], path=found.path)
+    return choice("holds", **_figures(found.recoding, measurer.census), path=found.path)
 
 
 def _k(wanted: Wanted) -> int:
@@ -121,20 +130,21 @@ def _figures(recoding: Recoding, census: Census) -> dict[str, Any]:
 
 
 @contextmanager
-def held_census(policies: list[Policy], warehouse: Warehouse, watch: Watch) -> Iterator[Census]:
-    """The source counted once, for policies that differ by k, budget and method only. Where one of the methods is
+def held_census(policies: list[Policy], warehouse: Warehouse, watch: Watch) -> Iterator[tuple[BoundSource, Census]]:
+    """The source, counted once for policies that differ by k, budget and method only. Where one of the methods is
     local it counts what these need: to the others that makes no difference."""
     policy = next((part for part in policies if part.search.is_local), policies[0])
     scratch = Scratch(warehouse.workbench)
     try:
         watch.say(f"counting {policy.name}")
-        yield take_census(policy, bind_source(policy, warehouse, scratch), scratch)
+        source = bind_source(policy, warehouse, scratch)
+        yield source, take_census(policy, source, scratch)
     finally:
         scratch.clear()
 
 
 @contextmanager
-def _own_scratch(census: Census) -> Iterator[Census]:
+def own_scratch(census: Census) -> Iterator[Census]:
     """The census with a scratch of its own, for what is made of it under way."""
     scratch = Scratch(census.workbench)
     try:
@@ -143,7 +153,7 @@ def _own_scratch(census: Census) -> Iterator[Census]:
         scratch.clear()
 
 
-def _last_node(policy: Policy, warehouse: Warehouse, census: Census) -> Node | None:
+def last_node(policy: Policy, warehouse: Warehouse, census: Census) -> Node | None:
     """The node that the policy's mode binds every choice by, as it binds a run."""
     if policy.release.mode == "search":
         return None

@@ -104,6 +104,10 @@ class Scratch:
                 made.by.drop_temporary(made.kind, name)
         self._made = [made for made in self._made if made.name != name]
 
+    def leave(self, engine: Engine) -> None:
+        """What an engine has made goes with its session, which is about to end."""
+        self._made = [made for made in self._made if made.by is not engine]
+
     def clear(self, keep: tuple[str, ...] = ()) -> None:
         """Drop all that was made, but for the things named."""
         kept = [self.name(thing) for thing in keep]

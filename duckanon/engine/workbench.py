@@ -83,6 +83,10 @@ class Workbench:
         with translated(text):
             return self.connection.execute(text, dict(bound)) if bound else self.connection.execute(text)
 
+    def interrupt(self) -> None:
+        """End the statement that another thread has under way, if there is one."""
+        self.connection.interrupt()
+
     @contextmanager
     def traced(self) -> Iterator[list[Executed]]:
         """Gives the statements that are executed within; nothing remembers them afterwards."""
@@ -93,7 +97,11 @@ class Workbench:
             self._trace = None
 
     def columns(self, relation: exp.Table) -> list[Column]:
-        rows = self.run(f"DESCRIBE SELECT * FROM {relation.sql(self.dialect, identify=True)}").fetchall()
+        return self.shape(exp.select("*").from_(relation))
+
+    def shape(self, query: exp.Query) -> list[Column]:
+        """The columns of what a query gives."""
+        rows = self.run(f"DESCRIBE {query.sql(self.dialect, identify=True)}").fetchall()
         return [Column(row[0], type_of(row[1])) for row in rows]
 
     # -- what comes from a warehouse, and what goes there -----------------------------------------

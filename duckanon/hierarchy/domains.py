@@ -9,14 +9,15 @@ from sqlglot import exp
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import with_tops, without_unknown
-from duckanon.query.expressions import column, sql
+from duckanon.query.expressions import column, literal, sql
+from duckanon.query.steps import select
 
 
 class Domains(Protocol):
     """Counts the values of the columns, of all rows or, once some are left out, of the others."""
 
-    def count(self, index: int, name: str) -> exp.Table:
-        """The table values_{index} of the workbench (value, n), of the column of that name."""
+    def count(self) -> list[exp.Expr]:
+        """Of each column a relation of the workbench (value, n)."""
 
     def leave_out(self, schemes: list[Scheme]) -> None:
         """The rows with a value that one of the hierarchies does not know."""
@@ -24,21 +25,40 @@ class Domains(Protocol):
     def show_tops(self, schemes: list[Scheme]) -> None:
         """The top in place of every value that its hierarchy does not know."""
 
+    def forget(self) -> None:
+        """What was counted; more may be counted again."""
+
 
 class TupleDomains:
     """Of tuples that are counted already: their columns are q0, q1, … and n."""
 
-    def __init__(self, tuples: exp.Table, scratch: Scratch) -> None:
+    def __init__(self, tuples: exp.Table, columns: int, scratch: Scratch) -> None:
         self.tuples, self._scratch = tuples, scratch
+        self._names = [f"q{index}" for index in range(columns)]
+        self._values: exp.Table | None = None
 
-    def count(self, index: int, name: str) -> exp.Table:
-        value = column(f"q{index}")
-        values = exp.select(value.as_("value"), sql("CAST(SUM(n) AS BIGINT)").as_("n"))
-        values = values.from_(self.tuples).group_by(value)
-        return self._scratch.table(f"values_{index}", values, f"values of {name}")
+    def count(self) -> list[exp.Expr]:
+        """All in one statement: a row of the table values has one value, that of the column with the number q."""
+        columns = [column(name) for name in self._names]
+        own = exp.Case()
+        for index, value in enumerate(columns):
+            own = own.when(sql("GROUPING(:value) = 0", value=value), literal(index), copy=False)
+        each = exp.GroupingSets(expressions=[exp.Tuple(expressions=[value]) for value in columns])
+        values = select(*columns, q=own, n="CAST(SUM(n) AS BIGINT)").from_(self.tuples).group_by(each)
+        table = self._values = self._scratch.table("values", values, "values of the quasi-identifiers")
+        return [_of(table, index, name) for index, name in enumerate(self._names)]
 
     def leave_out(self, schemes: list[Scheme]) -> None:
         self.tuples = without_unknown(self.tuples, schemes, self._scratch)
 
     def show_tops(self, schemes: list[Scheme]) -> None:
         self.tuples = with_tops(self.tuples, schemes, self._scratch)
+
+    def forget(self) -> None:
+        if self._values is not None:
+            self._scratch.drop(self._values)
+
+
+def _of(values: exp.Table, index: int, name: str) -> exp.Expr:
+    own = select(value=column(name), n=column("n")).from_(values)
+    return own.where(sql("q = :index", index=literal(index))).subquery("domain")

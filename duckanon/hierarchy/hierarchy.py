@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from duckanon.engine import Column
-from duckanon.hierarchy.computed import Kind, MaskKind
+from duckanon.hierarchy.computed import CutsKind, IntervalsKind, Kind, MaskKind
 from duckanon.hierarchy.matching import EXACTLY, Matching
 from duckanon.query.expressions import column, double, literal, sql
+from duckanon.query.functions import cast_or_null
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Hierarchy:
     strangers: int = 0  # rows that are shown so
     lowest: int = 0  # the finest level that the policy allows, and that is counted
     cap: int | None = None  # the most general level that the policy allows; None: the top
+    release_as: str = "label"  # what a class shows of it: its label, or a number
 
     @property
     def height(self) -> int:
@@ -105,7 +107,29 @@ class Hierarchy:
         )
 
     def describe(self, level: int) -> str:
-        return self.descriptions[level]
+        if not self.is_number or level == 0:
+            return self.descriptions[level]
+        return f"{self.release_as} of {self.descriptions[level]}" if level < self.height else "removed (NULL)"
+
+    @property
+    def is_number(self) -> bool:
+        """Whether numbers are released in place of labels."""
+        return self.release_as != "label"
+
+    @property
+    def number(self) -> exp.Expr | None:
+        """The number that a value of the mapping table is, or says; None: its values are no numbers."""
+        value = column("value")
+        if self.column.type.is_number and not self.starred:
+            return sql("CAST(:value AS DOUBLE)", value=value)
+        if self.column.type.is_number or self.is_number or isinstance(self.kind, (IntervalsKind, CutsKind)):
+            return cast_or_null(value, "DOUBLE")  # a text that says one, or the top beside such
+        return None
+
+    @property
+    def removed(self) -> exp.Expr:
+        """What is shown of the column where nothing of it is left."""
+        return exp.cast(exp.null(), "DOUBLE") if self.is_number else literal(self.top)
 
     @property
     def tells_length(self) -> bool:

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Workbench
+from duckanon.engine import Column
 from duckanon.errors import Fault, HierarchyError
 from duckanon.hierarchy.computed import (
     VALUE,
@@ -29,18 +29,25 @@ from duckanon.query.expressions import sql, text_of
 _EPOCH = date(1970, 1, 1)
 
 
-def kind_of(
-    spec: Intervals | Cuts | Mask | Prefixes | Dates | Flat,
-    source_column: Column,
-    domain: exp.Table,
-    where: str,
-    workbench: Workbench,
-) -> Kind:
-    """Of the values in `domain` (value, n); what they cannot be is refused."""
+Computed = Intervals | Cuts | Mask | Prefixes | Dates | Flat
+
+
+def asked_of(spec: Computed, source_column: Column) -> list[exp.Expr]:
+    """Figures of the values of a column, which its kind depends on."""
+    if isinstance(spec, Mask):
+        return [sql("MAX(LENGTH(:text))", text=text_of(VALUE))]
+    if not isinstance(spec, (Intervals, Cuts)) or not source_column.written:
+        return []
+    broken = sql("CASE WHEN :number <> FLOOR(:number) THEN 1 END", number=number_of(VALUE))
+    return [sql("COUNT(value) - COUNT(:day)", day=iso_day(VALUE)), sql("COUNT(:broken)", broken=broken)]
+
+
+def kind_of(spec: Computed, source_column: Column, answers: list[int | None], where: str) -> Kind:
+    """Of values with these figures; what they cannot be is refused."""
     if isinstance(spec, Flat):
         return FlatKind()
     if isinstance(spec, Mask):
-        ((longest,),) = workbench.fetch(exp.select(sql("MAX(LENGTH(:text))", text=text_of(VALUE))).from_(domain))
+        (longest,) = answers
         return MaskKind(spec.kept, longest or 0, source_column.type.released)
     if isinstance(spec, Prefixes):
         return PrefixesKind(spec.pattern, spec.kept)
@@ -50,21 +57,20 @@ def kind_of(
             remedy = "dates need a DATE, a TIMESTAMP or text like 2024-05-31"
             raise HierarchyError([Fault(where, f"the column is {source_column.type}", remedy)])
         return DatesKind(spec.units, from_text)
+    no_day, broken = answers or (0, 0)
     if isinstance(spec, Cuts):
-        units = _units(source_column, domain, f"{where}.cuts", workbench)
+        units = _units(source_column, not no_day, f"{where}.cuts")
         if units.from_text and isinstance(spec.points[0][0], date):
             units = Units("date", from_text=True)  # a text that says none is a value that cannot be placed
-        return _cuts(spec, units, domain, f"{where}.cuts", workbench)
-    return _intervals(spec, _units(source_column, domain, where, workbench), where)
+        return _cuts(spec, units, not broken, f"{where}.cuts")
+    return _intervals(spec, _units(source_column, not no_day, where), where)
 
 
-def _units(source_column: Column, domain: exp.Table, where: str, workbench: Workbench) -> Units:
+def _units(source_column: Column, all_days: bool, where: str) -> Units:
     """How ranges of a column are counted: those of a CSV file as dates if every text is one, else as numbers."""
     kind = source_column.type
     if source_column.written:
-        others = sql("COUNT(value) - COUNT(:day)", day=iso_day(VALUE))
-        ((others,),) = workbench.fetch(exp.select(others).from_(domain))
-        return Units("float" if others else "date", from_text=True)
+        return Units("date" if all_days else "float", from_text=True)
     if kind.is_day:
         return Units("date")
     if not kind.is_number:
@@ -83,7 +89,7 @@ def _intervals(spec: Intervals, units: Units, where: str) -> Kind:
     return IntervalsKind(spec.widths, spec.origin, units.type, units.scale, from_text=units.from_text)
 
 
-def _cuts(spec: Cuts, units: Units, domain: exp.Table, where: str, workbench: Workbench) -> Kind:
+def _cuts(spec: Cuts, units: Units, all_whole: bool, where: str) -> Kind:
     points = tuple(tuple(map(_point, level)) for level in spec.points)
     dates = isinstance(spec.points[0][0], date)
     if dates != (units.type == "date"):
@@ -93,16 +99,9 @@ def _cuts(spec: Cuts, units: Units, domain: exp.Table, where: str, workbench: Wo
     broken = any(point % 1 for point in points[0])
     if units.type == "whole" and broken:
         raise HierarchyError([Fault(where, "the column has whole numbers", "cut whole numbers at whole numbers")])
-    whole = units.type in ("whole", "date") or (units.from_text and not broken and _all_whole(domain, workbench))
+    whole = units.type in ("whole", "date") or (units.from_text and not broken and all_whole)
     return CutsKind(points, units.type, units.scale, units.from_text, whole)
 
 
 def _point(point: Decimal | date) -> Decimal:
     return Decimal((point - _EPOCH).days) if isinstance(point, date) else point
-
-
-def _all_whole(domain: exp.Table, workbench: Workbench) -> bool:
-    """Whether no text says a number that is not a whole one."""
-    broken = sql(":number <> FLOOR(:number)", number=number_of(VALUE))
-    ((found,),) = workbench.fetch(exp.select("COUNT(*)").from_(domain).where(broken))
-    return not found

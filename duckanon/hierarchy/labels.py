@@ -9,6 +9,7 @@ from sqlglot import exp
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import column, double, literal, sql, text_of
+from duckanon.query.steps import united
 
 
 def label_numbers(hierarchy: Hierarchy) -> exp.Query:
@@ -46,9 +47,7 @@ def labels_of_values(hierarchy: Hierarchy) -> str:
 
 def _numbered(levels: Iterator[exp.Select]) -> exp.Query:
     ranked = sql("CAST(DENSE_RANK() OVER (ORDER BY label) AS INTEGER)")
-    first, *others = levels
-    listed: exp.Query = exp.union(first, *others, distinct=False) if others else first
-    return exp.select("*", ranked.as_("id")).from_(listed.subquery("listed"))
+    return exp.select("*", ranked.as_("id")).from_(united(levels).subquery("listed"))
 
 
 def _shown(hierarchy: Hierarchy, level: int) -> exp.Select:

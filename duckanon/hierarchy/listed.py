@@ -4,56 +4,34 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlglot import exp
 
-from duckanon.engine import Warehouse, Workbench
+from duckanon.engine import Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import EngineError, Fault, HierarchyError, Message, examples_of
-from duckanon.hierarchy.matching import EXACTLY, Matching
+from duckanon.errors import EngineError, Fault, HierarchyError
+from duckanon.hierarchy.checked import Unchecked
+from duckanon.hierarchy.matching import Matching
 from duckanon.policy import MappingFile, MappingTable
-from duckanon.query.expressions import any_of, column, sql, text_of
+from duckanon.query.expressions import column, sql
 from duckanon.query.names import folded
 
 
-@dataclass(frozen=True)
-class Listing:
-    """A temporary table level_0 … level_h of distinct texts that forms a tree under one top."""
-
-    table: exp.Table
-    height: int
-    top: str
-    values: int
-    matching: Matching = EXACTLY
-    unfilled: str = ""  # what of it is left to fill in, in words; such values are not among its own
-
-    def lacks(self, value: exp.Expr) -> exp.Expr:
-        """Whether a value that is not NULL finds no row."""
-        return not_listed(self.matching.key(text_of(value)), self.table)
-
-
-def list_file(spec: MappingFile, index: int, where: str, scratch: Scratch) -> Listing:
+def list_file(spec: MappingFile, index: int, where: str, scratch: Scratch) -> Unchecked:
     shape = _shape(spec.path, where)
-    matching = Matching(shape.pattern, numbers=spec.ready_made)
     name = scratch.adopt("TABLE", f"listing_{index}")
     try:
         scratch.workbench.define_mapping(name, spec.path, shape.width, shape.delimiter, shape.header)
     except EngineError as error:
         what = "not every row has the same number of columns, or the file is not UTF-8 text"
         raise HierarchyError([Fault(where, f"{spec.path}: {what}")]) from error
-    unfilled = _leave_out_unfilled(scratch.workbench, name, shape, spec.path)
-    try:
-        listing = _checked(scratch.workbench, name, shape.width - 1, where, str(spec.path))
-    except HierarchyError:
-        if unfilled:
-            raise unfilled_fault(unfilled, where) from None
-        raise
-    return replace(listing, matching=matching, unfilled=unfilled)
+    matching = Matching(shape.pattern, numbers=spec.ready_made)
+    return Unchecked(name, shape.width - 1, where, str(spec.path), matching, fillable=True)
 
 
-def list_table(spec: MappingTable, index: int, where: str, warehouse: Warehouse, scratch: Scratch) -> Listing:
+def list_table(spec: MappingTable, index: int, where: str, warehouse: Warehouse, scratch: Scratch) -> Unchecked:
     """The rows of a dimension table; a top is added above its last column unless that is one `*` already."""
     relation = warehouse.find(spec.table)
     if relation is None:
@@ -74,7 +52,7 @@ def list_table(spec: MappingTable, index: int, where: str, warehouse: Warehouse,
     if height == len(names):
         query = query.select(exp.Literal.string("*").as_(f"level_{height}"))
     name = scratch.collected(f"listing_{index}", query, f"hierarchy of {where.split('.')[1]}", warehouse)
-    return _checked(scratch.workbench, name, height, where, spec.table)
+    return Unchecked(name, height, where, spec.table)
 
 
 @dataclass(frozen=True)
@@ -134,88 +112,3 @@ def _must_be_plain(pattern: str, path: Path, where: str) -> None:
 def _outside_groups(pattern: str) -> str:
     inner = re.sub(r"\([^()]*\)", "", pattern)
     return inner if inner == pattern else _outside_groups(inner)
-
-
-def _leave_out_unfilled(workbench: Workbench, name: exp.Table, shape: _Shape, path: Path) -> str:
-    """A file that was proposed has values whose groups somebody has yet to name. Says how many, and leaves them out."""
-    levels = range(0 if shape.pattern else 1, shape.width)  # the empty text is a value, but no code
-    empty = any_of(sql(":level = ''", level=column(f"level_{level}")) for level in levels)
-    ((values,),) = workbench.fetch(exp.select("COUNT(DISTINCT level_0)").from_(name).where(empty))
-    if not values:
-        return ""
-    workbench.execute(exp.delete(name, where=empty), "values that are left to fill in")
-    many = "1 value is" if values == 1 else f"{values:,} values are"
-    return f"{path}: {many} left to fill in"
-
-
-def unfilled_fault(unfilled: str, where: str) -> HierarchyError:
-    remedy = 'write the groups of each into its empty cells, or set privacy.unmapped = "suppress" or "top"'
-    return HierarchyError([Fault(where, unfilled, remedy)])
-
-
-def _checked(workbench: Workbench, name: exp.Table, height: int, where: str, origin: str) -> Listing:
-    levels = [f"level_{level}" for level in range(height + 1)]
-    ((values, tops, top, *holes),) = workbench.fetch(
-        exp.select(
-            "COUNT(*)",
-            sql("COUNT(DISTINCT :top)", top=column(levels[-1])),
-            sql("MIN(:top)", top=column(levels[-1])),
-            *(sql("COUNT(*) - COUNT(:level)", level=column(level)) for level in levels),
-        ).from_(name)
-    )
-    faults = []
-    if values == 0:
-        faults.append(Fault(where, f"{origin}: lists no value", "list every value with its parents"))
-    for level, missing in enumerate(holes):
-        if missing:
-            what = f"{missing} values have no parent at level {level} (NULL)" if level else f"{missing} values are NULL"
-            faults.append(Fault(where, f"{origin}: {what}"))
-    if tops > 1:
-        remedy = "add a last level that is `*` for every value"
-        faults.append(Fault(where, f"{origin}: has {tops} tops at its last level {height}, must have one", remedy))
-    for level in range(height):
-        faults += _two_parents(workbench, name, level, where, origin)
-    if faults:
-        raise HierarchyError(faults)
-    return Listing(name, height, top, values)
-
-
-def _two_parents(workbench: Workbench, name: exp.Table, level: int, where: str, origin: str) -> list[Fault]:
-    """A value must have one parent, or one label would stand for two groups of people."""
-    here, above = column(f"level_{level}"), column(f"level_{level + 1}")
-    parents = exp.select(here.as_("label"), sql("COUNT(DISTINCT :above)", above=above).as_("parents"))
-    parents = parents.from_(name).group_by(here)
-    broken = exp.select("COUNT(*)", "MIN(label)").from_(parents.subquery("p")).where("parents > 1")
-    ((count, example),) = workbench.fetch(broken)
-    if not count:
-        return []
-    what = f"{origin}: {count} values of level {level} have two parents at level {level + 1}, such as "
-    return [Fault(where, Message.of(what, examples_of([example])), "give each value one parent")]
-
-
-def not_listed(key: exp.Expr, listing: exp.Table, name: str = "level_0") -> exp.Expr:
-    """Whether the listing has no such text in its column `name`. A NULL there would make every value a known one."""
-    known = exp.select(column(name)).from_(listing.copy()).where(sql(":name IS NOT NULL", name=column(name)))
-    return exp.not_(exp.In(this=key.copy(), query=known.subquery()))
-
-
-def mapping_query(domain: exp.Table, listing: Listing) -> exp.Query:
-    """value, n and per level label_l, order_l, size_l: the listed parents of each source value. A size is that of the
-    list or, of codes, that of the values which are there."""
-    sizes, labels = [], list[exp.Expr]()
-    for level in range(1, listing.height):
-        size = sql("COUNT(*) OVER (PARTITION BY :label)", label=column(f"level_{level}"))
-        sizes.append(size.as_(f"size_{level}"))
-        label = column(f"level_{level}", "listed")
-        labels += [label.as_(f"label_{level}"), label.as_(f"order_{level}"), column(f"size_{level}", "listed")]
-    source = exp.alias_(domain, "data", table=True)
-    on = exp.EQ(this=listing.matching.key(text_of(column("value", "data"))), expression=column("level_0", "listed"))
-    query = exp.select("data.value", "data.n", *labels)
-    if listing.matching.pattern is None:
-        sized = exp.select("*", *sizes).from_(listing.table)
-        return query.from_(source).join(sized.subquery("listed"), on=on, join_type="inner")
-    listed = exp.alias_(listing.table, "listed", table=True)
-    joined = exp.select("data.value", "data.n", "listed.*").from_(source).join(listed, on=on, join_type="inner")
-    sized = exp.select("*", *sizes).from_(joined.subquery("joined"))
-    named = exp.alias_(sized.subquery(), "listed", table=True)
-    return exp.select("listed.value", "listed.n", *labels).from_(named)

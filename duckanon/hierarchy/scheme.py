@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.engine import Column, Warehouse
-from duckanon.engine.scratch import Scratch
+from duckanon.engine import Column
 from duckanon.errors import Fault, HierarchyError
 from duckanon.hierarchy.computed import Kind
-from duckanon.hierarchy.kinds import kind_of
-from duckanon.hierarchy.listed import Listing, list_file, list_table
-from duckanon.policy import MappingFile, MappingTable, QuasiIdentifier
+from duckanon.hierarchy.listing import Listing
+from duckanon.policy import QuasiIdentifier
 
 
 @dataclass(frozen=True)
@@ -62,19 +60,3 @@ class Scheme:
     def unknown(self, value: exp.Expr) -> exp.Expr | None:
         """Which non-NULL values the hierarchy does not know; None: there can be none."""
         return self.listing.lacks(value) if self.listing else self._kind.unmapped(value)
-
-
-def scheme_of(
-    index: int,
-    wanted: QuasiIdentifier,
-    source_column: Column,
-    domain: exp.Table,
-    warehouse: Warehouse,
-    scratch: Scratch,
-) -> Scheme:
-    where, spec = f"quasi_identifiers.{wanted.column}.hierarchy", wanted.hierarchy
-    if isinstance(spec, MappingFile):
-        return Scheme(index, wanted, source_column, None, list_file(spec, index, where, scratch))
-    if isinstance(spec, MappingTable):
-        return Scheme(index, wanted, source_column, None, list_table(spec, index, where, warehouse, scratch))
-    return Scheme(index, wanted, source_column, kind_of(spec, source_column, domain, where, scratch.workbench), None)

@@ -12,6 +12,7 @@ from duckanon.errors import Fault, HierarchyError, Message, examples_of
 from duckanon.hierarchy.computed import VALUE, CutsKind, DatesKind, IntervalsKind
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
+from duckanon.query.steps import select, united
 
 
 @dataclass(frozen=True)
@@ -28,23 +29,27 @@ class Unmapped:
         return f"quasi_identifiers.{self.column}: the hierarchy does not know {values} ({rows})"
 
 
-def find_unmapped(scheme: Scheme, domain: exp.Table, workbench: Workbench) -> Unmapped | None:
-    """What the hierarchy does not know of `domain` (value, n)."""
-    unknown = scheme.unknown(VALUE)
-    if unknown is None:
-        return None
-    found = exp.select("COUNT(*)", "CAST(COALESCE(SUM(n), 0) AS BIGINT)").from_(domain).where(_strange(unknown))
-    ((values, rows),) = workbench.fetch(found)
-    return Unmapped(scheme.column.name, values, rows) if values else None
+def find_unmapped(schemes: list[Scheme], domains: list[exp.Expr], workbench: Workbench) -> dict[int, Unmapped]:
+    """What each of the hierarchies does not know of its domain (value, n), if there is something: in one statement."""
+    asked = []
+    for scheme in schemes:
+        unknown = scheme.unknown(VALUE)
+        if unknown is not None:
+            figures = {"values": "COUNT(*)", "rows": "CAST(COALESCE(SUM(n), 0) AS BIGINT)"}
+            found = select(hierarchy=literal(scheme.index), **figures).from_(domains[scheme.index].copy())
+            asked.append(found.where(_strange(unknown)))
+    names = {scheme.index: scheme.column.name for scheme in schemes}
+    answers = workbench.fetch(united(asked)) if asked else []
+    return {index: Unmapped(names[index], values, rows) for index, values, rows in answers if values}
 
 
-def unknown_values(scheme: Scheme, domain: exp.Table) -> exp.Select | None:
+def unknown_values(scheme: Scheme, domain: exp.Expr) -> exp.Select | None:
     """What the hierarchy does not know of `domain`, as texts; None: there can be nothing."""
     unknown = scheme.unknown(VALUE)
     return None if unknown is None else exp.select(text_of(VALUE).as_("value")).from_(domain).where(_strange(unknown))
 
 
-def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, workbench: Workbench) -> Fault:
+def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Expr, workbench: Workbench) -> Fault:
     """What is unmapped as an error that shows, of a listed hierarchy, what it lacks."""
     remedies = 'set privacy.unmapped = "suppress" or "top"'
     if scheme.kind is not None:
@@ -56,7 +61,9 @@ def unmapped_fault(scheme: Scheme, unmapped: Unmapped, domain: exp.Table, workbe
         return Fault(scheme.where, what, f"{written}clean the source, cast the column in source.query, or {remedies}")
     unknown = scheme.unknown(VALUE)
     assert unknown is not None
-    examples = exp.select(text_of(VALUE).as_("text")).from_(domain).where(_strange(unknown)).order_by("text").limit(3)
+    examples = (
+        exp.select(text_of(VALUE).as_("text")).from_(domain.copy()).where(_strange(unknown)).order_by("text").limit(3)
+    )
     named = examples_of(text for (text,) in workbench.fetch(examples))
     many = f"{unmapped.values} value{'s' if unmapped.values > 1 else ''} of the source ({unmapped.rows} rows)"
     remedy = f"add them to the hierarchy, clean the source, or {remedies}"

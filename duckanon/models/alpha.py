@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
@@ -40,6 +40,12 @@ class Alpha(ClassModel):
         others = sql("named").isin(*own).not_()
         figure = sql("MAX(CASE WHEN value IS NOT NULL AND :others THEN y ELSE 0 END) / :size", others=others)
         return ClassRule(constraint, figure)
+
+    def together(self, column: str, own: Mapping[int, float]) -> ClassRule:
+        """Of x rows no more than α x have a value, for every value, if x is no less than the greatest y / α."""
+        bounds = {ordinal: threshold + TOLERANCE for ordinal, threshold in own.items()}
+        within = Constraint(self.name, column, None, 1 - TOLERANCE)
+        return ClassRule(within, sql("MAX(y / own_alpha) / :size"), own=bounds, lasting=double(1))
 
     def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
         return beyond_share(rule)

@@ -12,7 +12,7 @@ from duckanon.models.closeness import with_crossings
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.unit import ROWS, CountingUnit
 from duckanon.query.expressions import TOLERANCE, any_of, column, double, greatest, literal, same, sql, table
-from duckanon.query.steps import with_steps
+from duckanon.query.steps import select, with_steps
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _classes(
     return query
 
 
-_MOST_OWN = 40  # thresholds of single values, each of which is asked how many rows last
+MOST_OWN = 40  # thresholds of single values, each of which is a figure of every class, and asked how many rows last
 
 
 def _of(figure: str) -> str:
@@ -145,7 +145,7 @@ class _ColumnSteps:
         return {
             name: rule.lasting
             for name, rule in figures.items()
-            if rule.lasting is not None and (own <= _MOST_OWN or rule.constraint.value is None)
+            if rule.lasting is not None and (own <= MOST_OWN or rule.constraint.value is None)
         }
 
     def step(self, word: str) -> str:
@@ -180,6 +180,8 @@ class _ColumnSteps:
         it stands among those of its class, and where the source's distribution passes that of the class."""
         counts, described = self.step("value_counts"), self.step("described_values")
         steps, last = {counts: self._value_counts()}, counts
+        if self._own:
+            steps[self.step("own_bounds")] = self._own_bounds()
         if self.unit is not ROWS or any(rule.describes_values for rule in self.rules.rules):
             steps[described], last = self._described_values(counts), described
         windows: dict[str, exp.Expr] = {}
@@ -207,7 +209,25 @@ class _ColumnSteps:
             on = exp.EQ(this=column("value", counts), expression=column(self.rules.key, "known"))
             rows = rows.select(*(column(name, "known") for name in KNOWN))
             rows = rows.join(self._known(), on=on, join_type="left")
+        if self._own:
+            bounds = self.step("own_bounds")
+            on = exp.EQ(this=column("named", "known"), expression=column("named", bounds))
+            rows = rows.select(*(column(rule.bound, bounds) for rule in self._own))
+            rows = rows.join(table(bounds), on=on, join_type="left")
         return rows
+
+    @property
+    def _own(self) -> list[ClassRule]:
+        """The rules that look up the bounds of single values."""
+        return [rule for rule in self.rules.rules if rule.own]
+
+    def _own_bounds(self) -> exp.Select:
+        """By the ordinals of values, the bounds that they have for themselves."""
+        names = [rule.bound for rule in self._own]
+        ordinals = sorted({ordinal for rule in self._own for ordinal in rule.own})
+        rows = [(ordinal, *(rule.own.get(ordinal) for rule in self._own)) for ordinal in ordinals]
+        bounds = {name: exp.cast(column(name, "own"), "DOUBLE") for name in names}
+        return select(column("named", "own"), **bounds).from_(exp.values(rows, alias="own", columns=["named", *names]))
 
     def _with_size(self, rows: exp.Select, of: str) -> exp.Select:
         on = same(self.names, of, "class_sizes", self.nulls)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,6 +177,11 @@ class ValueDiversity(ClassModel):
             ordinal=literal(ordinal_of(wanted, constraint.value)),
         )
         return ClassRule(constraint, present, homogeneous=sql("1"))
+
+    def together(self, column: str, own: Mapping[int, float]) -> ClassRule:
+        """As many values as the most that one which is there asks for."""
+        enough = Constraint(self.name, column, None, 0, at_least=True)
+        return ClassRule(enough, sql("COUNT(value) - MAX(own_value_l)"), own=own, lasting=double(1))
 
     def lasting(self, rule: ClassRule, wanted: Wanted) -> exp.Expr:
         """Every row with that value: no part of the class has more values."""

@@ -24,9 +24,11 @@ class KAnonymity(Model):
     name, order = "k", 0
     key = Key("k", whole(1), larger_is_stricter=True, meaning="least rows of a class, or people", example=5)
 
-    def read(self, section: Section) -> int:
-        k: int | None = self.key.read(section, required=f"state the least class size: k = {self.key.example}")
-        return k or 1
+    def read(self, section: Section, default: int | None = None) -> int:
+        """What the section asks for; it has to, where there is no `default`."""
+        required = f"state the least class size: k = {self.key.example}" if default is None else None
+        k: int | None = self.key.read(section, required=required)
+        return k or default or 1
 
     def constraint(self, k: int) -> Constraint:
         return Constraint(self.name, None, None, k, at_least=True)

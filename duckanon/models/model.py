@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from typing import Any
 
@@ -104,6 +104,10 @@ class ClassModel(ColumnModel):
         if self.closed_under_growing:
             return sql(":size")
         return double(1) if self.monotone else None
+
+    def together(self, column: str, own: Mapping[int, float]) -> ClassRule | None:
+        """One rule for the thresholds of many single values, by their ordinals; None: each has one of its own."""
+        return None
 
     def least_size(self, wanted: Wanted) -> int:
         """Rows without which no class holds, whatever their values."""

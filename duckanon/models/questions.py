@@ -78,6 +78,11 @@ class ReleasedColumn(Protocol):
         """Per value: its text, its ordinal among the `named` values, row_count, alpha, alp, dif."""
         ...
 
+    @property
+    def worst_leaks(self) -> Mapping[int, Mapping[str, float | None]]:
+        """By the ordinals of values, 0 of all that are not named: their highest alpha, alp and dif."""
+        ...
+
 
 def only_figure(rows: list[tuple[Any, ...]]) -> Any:
     """The one figure of a query that gives at most one."""

@@ -7,17 +7,18 @@ clusterings of a paper know its thresholds.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 
 from duckanon import models
 from duckanon.errors import Fault, PolicyError
+from duckanon.models.classes import MOST_OWN
 from duckanon.models.keys import Key, LevelKey, ThresholdKey
 from duckanon.models.model import ClassModel, ColumnModel, Model, TableModel
 from duckanon.models.rules import ClassRule, Constraint, TableRule
-from duckanon.models.wanted import Wanted
+from duckanon.models.wanted import Wanted, own_thresholds
 
 
 @cache
@@ -75,10 +76,24 @@ def asked(wanted: Wanted) -> list[tuple[ColumnModel, Constraint]]:
 
 
 def class_rules(wanted: Wanted, numeric: bool) -> tuple[ClassRule, ...]:
-    """How every class is judged by what is asked of a sensitive column."""
+    """How every class is judged by what is asked of a sensitive column, where rows are counted. Hundreds of thresholds
+    of single values are rows of a table, and one figure of a class."""
+    judging = [(model, constraint) for model, constraint in asked(wanted) if isinstance(model, ClassModel)]
+    own = {model: own_thresholds(wanted, model.value_key.name) for model, _ in judging if model.value_key is not None}
+    if sum(map(len, own.values())) <= MOST_OWN:
+        return single_rules(wanted, numeric)
+    many = {model: rule for model, named in own.items() if (rule := model.together(wanted.column, named)) is not None}
+    single = single_rules(wanted, numeric, lambda model, constraint: constraint.value is None or model not in many)
+    return (*single, *many.values())
+
+
+def single_rules(
+    wanted: Wanted, numeric: bool, among: Callable[[ClassModel, Constraint], bool] = lambda *_: True
+) -> tuple[ClassRule, ...]:
+    """The same with a rule for each constraint: for all, or those `among` which it is."""
     found = []
     for model, constraint in asked(wanted):
-        if isinstance(model, ClassModel):
+        if isinstance(model, ClassModel) and among(model, constraint):
             rule = model.rule(constraint, wanted, numeric)
             found.append(replace(rule, lasting=model.lasting(rule, wanted)))
     return tuple(found)

@@ -9,7 +9,7 @@ among the policy's named values, else 0), `level`, `number`, `code`, and the sou
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -78,6 +78,12 @@ class ClassRule:
     of_levels: bool = False  # whether it counts who has a level, rather than a value
     # Of a class that fails: how many of its rows, at the least, fail however it is parted; None: perhaps none.
     lasting: exp.Expr | None = None
+    own: Mapping[int, float] = field(default_factory=dict)  # bounds of single values, by their ordinals
+
+    @property
+    def bound(self) -> str:
+        """What the figure calls the bound of a value; NULL: it has none of its own."""
+        return f"own_{self.constraint.name}"
 
 
 @dataclass(frozen=True)

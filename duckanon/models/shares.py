@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from duckanon.errors import Message, examples_of
-from duckanon.models.questions import CountedColumn, ReleasedColumn, only_figure
+from duckanon.models.questions import CountedColumn, ReleasedColumn
 from duckanon.models.rules import ClassRule, Constraint
 from duckanon.models.wanted import ordinal_of, ordinals_without, own_thresholds
 from duckanon.query.expressions import TOLERANCE, case_of, column, double, literal, sql, text_of
@@ -66,6 +66,5 @@ def worst_leak(constraint: Constraint, released: ReleasedColumn) -> float | None
     """The highest figure of the constraint's name over the values that it is for."""
     wanted, name = released.wanted, constraint.name
     ordinals = ordinals_without(wanted, name) if constraint.value is None else [ordinal_of(wanted, constraint.value)]
-    query = exp.select(exp.Max(this=column(name))).from_(released.leaks).where(column("named").isin(*ordinals))
-    worst: float | None = only_figure(released.rows.ask(query, f"verify: {name}"))
-    return worst
+    found = (released.worst_leaks.get(ordinal, {}).get(name) for ordinal in ordinals)
+    return max((figure for figure in found if figure is not None), default=None)

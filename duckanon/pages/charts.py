@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 from duckanon.engine.optional import needed
 
 Points = Sequence[tuple[float, float]]
+Bars = Sequence[tuple[float, float, float]]  # where, from, to
 
 BLUE, VERMILION, GREEN = "#0072b2", "#d55e00", "#009e73"
 _COLOURS = (BLUE, "#e69f00", GREEN, VERMILION, "#cc79a7", "#56b4e9")
@@ -84,8 +86,64 @@ def over_time(releases: Sequence[Mapping[str, Any]], figures: Mapping[str, str])
     return _svg(alt.vconcat(*lines))
 
 
-def line_plot(title: str, x: str, y: str, series: Mapping[str, Points]) -> str:
-    """Lines with their marks, as a picture that stands alone; the vertical axis starts at zero."""
+def class_sizes(parts: Sequence[Mapping[str, Any]], x: str) -> str:
+    """Bars: of each `bin` of class sizes the share of the rows that are `released` and, above it, that `fail`."""
+    alt, _ = _libraries()
+    series = {"released": BLUE, "fail": VERMILION}
+    values = [{"bin": part["bin"], "what": what, "share": part[what]} for part in parts for what in series]
+    colour = alt.Scale(domain=list(series), range=list(series.values()))
+    chart = alt.Chart(alt.Data(values=values)).mark_bar()
+    return _svg(
+        chart.encode(
+            x=alt.X("bin:N", sort=None, title=x, axis=alt.Axis(labelAngle=0)),
+            y=_percent(alt, "share", "share of all"),
+            color=alt.Color("what:N", title=None, scale=colour, legend=alt.Legend(orient="top")),
+            order=alt.Order("what:N", sort="descending"),
+        ).properties(width=_WIDTH, height=160)
+    )
+
+
+def front_plot(points: Sequence[Mapping[str, Any]]) -> str:
+    """Points, each a link to `href` that `says` what it is: `k` over `ncp`; those on the `front` are filled, and the
+    policy's own is a square."""
+    alt, _ = _libraries()
+    base = alt.Chart(alt.Data(values=list(points))).encode(
+        x=alt.X("ncp:Q", title="lost: 0 % nothing, 100 % everything", axis=alt.Axis(format="%", tickCount=5)),
+        y=alt.Y("k:O", sort="descending", title="k"),
+        href="href:N",
+        shape=alt.Shape("own:N", legend=None, scale=alt.Scale(domain=[False, True], range=["circle", "square"])),
+    )
+    marks = [
+        base.transform_filter(f"datum.front == {chosen}").mark_point(size=150, strokeWidth=2, **look)
+        for chosen, look in (
+            ("false", {"stroke": "#808080", "fill": "#808080", "fillOpacity": 0.15}),
+            ("true", {"stroke": GREEN, "fill": GREEN, "fillOpacity": 0.75}),
+        )
+    ]
+    svg = _svg(alt.layer(*marks).properties(width=_WIDTH, height=alt.Step(36)), alone=False)
+    said = {point["href"]: escape(point["says"]) for point in points}
+    return re.sub(
+        r'<a xlink:href="[^"#]*(#[\w-]+)"[^>]*>', lambda a: f'<a href="{a[1]}" aria-label="{said[a[1]]}">', svg
+    )
+
+
+def path_plot(failing: Sequence[int], budget: int) -> str:
+    """A line: how many rows fail at each step of a search, and how many may."""
+    alt, _ = _libraries()
+    values = [{"step": step, "rows": rows} for step, rows in enumerate(failing, start=1)]
+    marked = {"point": {"size": 40, "filled": True}} if len(values) <= _MANY else {}
+    line = alt.Chart(alt.Data(values=values)).mark_line(color=BLUE, strokeWidth=2, **marked)
+    step = alt.X("step:Q", title="step", axis=alt.Axis(format="d", tickMinStep=1), scale=alt.Scale(nice=False))
+    line = line.encode(x=step, y=alt.Y("rows:Q", title="rows that fail", axis=alt.Axis(tickCount=4)))
+    bound = alt.Chart(alt.Data(values=[{"rows": budget}])).mark_rule(color=GREEN, strokeWidth=2, strokeDash=[6, 3])
+    return _svg(alt.layer(line, bound.encode(y="rows:Q")).properties(width=_WIDTH, height=140))
+
+
+def line_plot(
+    title: str, x: str, y: str, series: Mapping[str, Points], spread: Mapping[str, Bars] | None = None
+) -> str:
+    """Lines with their marks, as a picture that stands alone; the vertical axis starts at zero. `spread`: bars from the
+    least to the largest figure of each mark."""
     alt, _ = _libraries()
     values = [{"x": at, "y": figure, "series": name} for name, line in series.items() for at, figure in line]
     points = sorted({at for line in series.values() for at, _ in line})
@@ -100,7 +158,15 @@ def line_plot(title: str, x: str, y: str, series: Mapping[str, Points]) -> str:
     )
     marks = base.mark_point(filled=False, fill="white", size=60, strokeWidth=2)
     marks = marks.encode(shape=alt.Shape("series:N", title=None, scale=shape))
-    layers = alt.layer(base.mark_line(strokeWidth=2.2), marks).properties(width=450, height=290)
+    bars = [
+        {"x": at, "low": low, "high": high, "series": name}
+        for name, line in (spread or {}).items()
+        for at, low, high in line
+    ]
+    ranges = alt.Chart(alt.Data(values=bars)).mark_rule(strokeWidth=1.2, opacity=0.6)
+    ranges = ranges.encode(x="x:Q", y="low:Q", y2="high:Q", color=alt.Color("series:N", title=None, scale=colour))
+    layers = alt.layer(*([ranges] if bars else []), base.mark_line(strokeWidth=2.2), marks)
+    layers = layers.properties(width=450, height=290)
     return _svg(layers, ink="#333333", background="white", padding=12)
 
 
@@ -108,7 +174,7 @@ def line_plot(title: str, x: str, y: str, series: Mapping[str, Points]) -> str:
 
 
 def _libraries() -> tuple[Any, Any]:
-    altair, converter = needed("pages", "altair", "vl_convert", by="a report")
+    altair, converter = needed("pages", "altair", "vl_convert", by="a page")
     return altair, converter
 
 
@@ -125,8 +191,11 @@ def _percent(alt: Any, field: str, title: str, of: Any = None) -> Any:
     return (of or alt.Y)(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(domain=[0, 1]))
 
 
-def _svg(chart: Any, ink: str = "currentColor", background: str | None = None, padding: int = 4) -> str:
-    """The drawing. Inside a page it takes the page's colour, and the page says in words what it shows."""
+def _svg(
+    chart: Any, ink: str = "currentColor", background: str | None = None, padding: int = 4, alone: bool = True
+) -> str:
+    """The drawing. Inside a page it takes the page's colour, and the page says in words what it shows; unless the
+    drawing does not leave that to the page `alone`, but can be used itself."""
     _, converter = _libraries()
     text = {"labelColor": ink, "titleColor": ink, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     axis = text | {"gridColor": ink, "gridOpacity": 0.15, "domainColor": ink, "tickColor": ink}
@@ -141,13 +210,13 @@ def _svg(chart: Any, ink: str = "currentColor", background: str | None = None, p
         "view": {"stroke": None},
     }
     drawn: str = converter.vegalite_to_svg(chart.to_dict() | {"config": look})
-    return drawn if background else _inline(drawn)
+    return drawn if background else _inline(drawn, alone)
 
 
-def _inline(svg: str) -> str:
+def _inline(svg: str, hidden: bool) -> str:
     """As a part of a page: without what only a file of its own needs, with fewer digits, as wide as there is room."""
     svg = re.sub(r"<[^>]*>", _plain_tag, svg)
-    return svg.replace("<svg ", '<svg aria-hidden="true" ', 1)
+    return svg.replace("<svg ", '<svg aria-hidden="true" ', 1) if hidden else svg
 
 
 def _plain_tag(found: re.Match[str]) -> str:

@@ -13,16 +13,15 @@ from duckanon.engine import Warehouse
 from duckanon.errors import DuckanonError, ReleaseError, discreet
 from duckanon.ledger import ReleaseAddress
 from duckanon.ledger.history import history_of
-from duckanon.models import Constraint
-from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import asked
 from duckanon.pages.looking import Look, look_at
 from duckanon.pages.past import Run, before, changes, chosen, is_at, past_releases
 from duckanon.pages.protection import roles, source_of, unprotected
 from duckanon.pages.report import ColumnLoss, Report, Risk, Threshold
 from duckanon.pages.sizes import at_risk, bins, risk_of
+from duckanon.pages.thresholds import constraints_of, threshold_of
 from duckanon.policy import Policy
 from duckanon.policy.database import shown_database
+from duckanon.policy.profiles import profile_told
 from duckanon.release.existing import exists, is_ours
 from duckanon.release.standing import made_of_this_source, standing_fingerprint
 from duckanon.result import Result, finding_json, plain_figures
@@ -136,6 +135,7 @@ def gathered(known: Material) -> Report:
         people=result.people if result else None,
         classes=run["classes"] if run else result.classes if result else None,
         budget=policy.budget(rows["source"]) if policy and rows["source"] is not None else None,
+        profile=profile_told(policy) if policy else None,
         roles=roles(policy) if policy else (),
         thresholds=tuple(_thresholds(known)),
         before=risk_of(look.before) if look.before else None,
@@ -212,31 +212,16 @@ def _lost(run: Run | None, utility: Mapping[str, Any]) -> dict[str, Any]:
 
 def _thresholds(known: Material) -> Iterator[Threshold]:
     """As the run has measured them; the policy knows which way each bounds."""
-    bounds = {(c.name, c.column, c.value): c for c in _constraints(known.policy)} if known.policy else {}
+    bounds = {(c.name, c.column, c.value): c for c in constraints_of(known.policy)} if known.policy else {}
     for told in _measured(known):
         constraint = bounds.get((told["name"], told["column"], told["value"]))
-        yield _threshold(told, constraint)
+        yield threshold_of(told, constraint)
 
 
 def _measured(known: Material) -> Iterable[dict[str, Any]]:
     if known.run is not None:
         return [c | {"column": c["column_name"]} for c in known.run["constraints"]]
     return [plain_figures(finding_json(f)) for f in known.result.constraints] if known.result else []
-
-
-def _constraints(policy: Policy) -> Iterator[Constraint]:
-    yield K_ANONYMITY.constraint(policy.k)
-    for wanted in policy.sensitive:
-        yield from (constraint for _, constraint in asked(wanted))
-
-
-def _threshold(told: dict[str, Any], constraint: Constraint | None) -> Threshold:
-    threshold, measured, margin, sign = told["threshold"], told["measured"], None, ""
-    if constraint is not None:
-        sign = "≥" if constraint.at_least else "<" if constraint.strict else "≤"
-        if measured is not None and threshold is not None:
-            margin = plain_figures(measured - threshold if constraint.at_least else threshold - measured)
-    return Threshold(told["name"], told["column"], told["value"], sign, threshold, measured, margin, told["holds"])
 
 
 def _columns(known: Material, utility: Mapping[str, Any]) -> Iterator[ColumnLoss]:

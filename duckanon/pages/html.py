@@ -15,23 +15,40 @@ from duckanon.pages.report import Report
 
 def html_page(report: Report) -> str:
     """The page; whatever a name or label is, it is text there."""
-    (jinja,) = needed("pages", "jinja2", by="a report")
-    loader = jinja.PackageLoader("duckanon.pages", "templates")
-    environment = jinja.Environment(
-        loader=loader, autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    filters: dict[str, Any] = {"number": words.number, "percent": words.percent, "measure": words.measure_name}
-    environment.filters |= filters
-    environment.globals["words"] = words
-    style = files("duckanon.pages").joinpath("style.css").read_text(encoding="utf-8")
-    template = environment.get_template("report.html.j2")
-    page: str = template.render(
-        report=report,
-        style=jinja.filters.Markup(style),
-        style_hash=_hash_of(style),
-        charts={name: jinja.filters.Markup(svg) for name, svg in _charts(report).items()},
+    style = stylesheet()
+    drawn = _charts(report)
+    shown = environment("duckanon.pages", by="a report")
+    page: str = shown.get_template("report.html.j2").render(
+        report=report, style=markup(style), style_hash=_hash_of(style), charts={n: markup(s) for n, s in drawn.items()}
     )
     return page
+
+
+def environment(package: str, by: str) -> Any:
+    """How the templates of a package are filled in; `by`: what takes them."""
+    (jinja,) = needed("pages", "jinja2", by=by)
+    found = jinja.Environment(
+        loader=jinja.PackageLoader(package, "templates"),
+        autoescape=True,
+        auto_reload=False,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {"number": words.number, "percent": words.percent, "measure": words.measure_name}
+    found.globals["words"] = words
+    return found
+
+
+def markup(made: str) -> Any:
+    """What we have made ourselves: it goes into a page as it is."""
+    from markupsafe import Markup
+
+    return Markup(made)
+
+
+def stylesheet() -> str:
+    return files("duckanon.pages").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def _hash_of(style: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from duckanon.pages import words
 from duckanon.pages.report import Report, Risk
@@ -64,6 +65,8 @@ def _sections(report: Report) -> Iterator[str]:
     if report.roles:
         rows = [(role.column, role.role, role.note) for role in report.roles]
         yield "## The columns\n\n" + table(["column", "role", "what becomes of it"], rows, 3)
+    if report.profile:
+        yield "## The profile\n\n" + _profile(report.profile)
     if report.previous:
         rows = [(change.what, number(change.before), number(change.after)) for change in report.changes]
         then = f"{report.previous.time:%Y-%m-%d %H:%M} UTC"
@@ -91,6 +94,13 @@ def _figures(report: Report) -> str:
         ("run", report.run or words.NOT_KNOWN),
     ]
     return table(["figure", "value"], told)
+
+
+def _profile(profile: Mapping[str, Any]) -> str:
+    rows = [(clause["rule"], clause["asks"], clause["met"]) for clause in profile["clauses"]]
+    parts = [f"{text(profile['title'])} (`{profile['name']}`).", table(["rule", "asks for", "here"], rows, 3)]
+    parts += ["Made stricter than the policy is written:\n\n" + _list(profile["raised"])] if profile["raised"] else []
+    return "\n\n".join([*parts, "What the profile does not do:\n\n" + _list(profile["left"])])
 
 
 def _thresholds(report: Report) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from duckanon.pages.report import Role
 from duckanon.policy import Policy
+from duckanon.policy.numbers import AGGREGATES
 
 
 def roles(policy: Policy) -> tuple[Role, ...]:
@@ -14,13 +15,18 @@ def roles(policy: Policy) -> tuple[Role, ...]:
     person = (Role(policy.entity, "person", "whom k counts; see also its role above"),) if policy.entity else ()
     return (
         *(Role(name, "identifier", "never released") for name in policy.identifiers),
-        *(Role(q.column, "quasi-identifier", "generalized as far as it takes") for q in policy.quasi_identifiers),
+        *(Role(q.column, "quasi-identifier", _generalized(q.release_as)) for q in policy.quasi_identifiers),
         *(Role(s.column, "sensitive", _published(s.publish)) for s in policy.sensitive),
         *(Role(name, "pseudonym", "released as a keyed hash") for name in _pseudonyms(policy)),
         *(Role(name, "kept", "released unchanged") for name in policy.keep),
         *(Role(name, "dropped", "not released") for name in policy.drop),
         *person,
     )
+
+
+def _generalized(release_as: str) -> str:
+    said = "generalized as far as it takes"
+    return said if release_as == "label" else f"{said}; the {release_as} is released, not the label"
 
 
 def _published(publish: str) -> str:
@@ -53,6 +59,11 @@ def unprotected(policy: Policy, linkable: Mapping[str, Any] | None) -> Iterator[
             "alone: who knows these columns of a person finds the row."
         )
     yield from _unprotected_values(policy)
+    for wanted in (q for q in policy.quasi_identifiers if q.release_as in AGGREGATES):
+        yield (
+            f"Each class shows the {wanted.release_as} of its {wanted.column}, rounded: who knows it of all others in "
+            "a class learns something of the last one's, and who has two releases, of those who came or went."
+        )
     if policy.entity is None:
         yield "Every row counts as a person: somebody with several rows is counted several times."
     for name in _pseudonyms(policy):

@@ -45,21 +45,27 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class Bin:
-    """Classes of about the same size: the share of the rows (or people) in them, and how many classes they are."""
+class SizeRange:
+    """Sizes of a class that are about the same."""
 
     least: int
     most: int | None  # None: and larger
-    before: float | None
-    after: float | None
-    classes_before: int | None
-    classes_after: int | None
 
     @property
     def name(self) -> str:
         if self.most is None:
             return f"≥ {self.least:,}"
         return f"{self.least:,}" if self.least == self.most else f"{self.least:,}–{self.most:,}"
+
+
+@dataclass(frozen=True)
+class Bin(SizeRange):
+    """Classes of about the same size: the share of the rows (or people) in them, and how many classes they are."""
+
+    before: float | None
+    after: float | None
+    classes_before: int | None
+    classes_after: int | None
 
 
 @dataclass(frozen=True)
@@ -130,6 +136,7 @@ class Report:
     finished: str | None = None
     seconds: float | None = None
     incremental: str | None = None
+    profile: Mapping[str, Any] | None = None
     roles: tuple[Role, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     before: Risk | None = None

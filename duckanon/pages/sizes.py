@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import accumulate, pairwise
 
 from duckanon.pages.looking import Sizes
-from duckanon.pages.report import AtRisk, Bin, Risk
+from duckanon.pages.report import AtRisk, Bin, Risk, SizeRange
 
 _BOUNDS = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000)
 
@@ -25,13 +25,26 @@ def bins(before: Sizes | None, after: Sizes | None, k: int | None) -> tuple[Bin,
     known = [sizes for sizes in (before, after) if sizes]
     if not known:
         return ()
-    largest = max(size for sizes in known for size, _ in sizes)
+    return tuple(
+        Bin(*edge, _share(before, *edge), _share(after, *edge), *_classes(before, after, *edge))
+        for edge in _edges(max(size for sizes in known for size, _ in sizes), k)
+    )
+
+
+def parted(released: Sizes, failing: Sizes, k: int) -> tuple[tuple[SizeRange, float, float], ...]:
+    """The same bins of one set of classes: which share of all is released by them, and which fails."""
+    every = (*released, *failing)
+    total = _members(every)
+    return tuple(
+        (SizeRange(*edge), _members(_within(released, *edge)) / total, _members(_within(failing, *edge)) / total)
+        for edge in (_edges(max(size for size, _ in every), k) if every else ())
+    )
+
+
+def _edges(largest: int, k: int | None) -> list[tuple[int, int | None]]:
     bounds = sorted({bound for bound in (*_BOUNDS, k or 1) if bound <= largest})
     edges: list[tuple[int, int | None]] = [(least, above - 1) for least, above in pairwise(bounds)]
-    edges.append((bounds[-1], None if bounds[-1] < largest else largest))
-    return tuple(
-        Bin(*edge, _share(before, *edge), _share(after, *edge), *_classes(before, after, *edge)) for edge in edges
-    )
+    return [*edges, (bounds[-1], None if bounds[-1] < largest else largest)]
 
 
 def at_risk(before: Sizes | None, after: Sizes | None) -> tuple[AtRisk, ...]:

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 # Where things lie is not what the policy asks for: the other fingerprints and the ledger's columns tell that.
+# Nor is who asks for it, the policy or its profile.
 _WHERE = {
-    "Policy": ("folder", "file", "text", "ledger"),
+    "Policy": ("folder", "file", "text", "ledger", "raised"),
     "Source": ("database",),
     "MappingFile": ("path", "ready_made"),
 }

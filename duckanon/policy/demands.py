@@ -8,6 +8,7 @@ from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.keys import Demand, Key, LevelKey, ThresholdKey
 from duckanon.models.registry import column_keys, value_keys
 from duckanon.policy import Policy, Sensitive, ValueThresholds
+from duckanon.policy.numbers import AGGREGATES
 from duckanon.query.names import folded
 
 # The roles of a column, from what shows least of it to what shows most; a source column without one is not there yet.
@@ -22,8 +23,20 @@ def weaker(now: Policy, then: Policy) -> Iterator[str]:
         if demands[key].is_less_than(demand):
             yield f"{key} was {demand.threshold:g}, is {_said(demands[key])}"
     yield from _roles(now, then)
+    yield from _numbers(now, then)
     if then.entity is not None and now.entity is None:
         yield f"privacy.entity was {then.entity}, is gone: rows are counted, not people"
+    if then.profile is not None and now.profile != then.profile:
+        yield f"privacy.profile was {then.profile}, is {now.profile or 'gone'}"
+
+
+def _numbers(now: Policy, then: Policy) -> Iterator[str]:
+    """Columns that tell of their values, and showed labels, or their middle."""
+    before = {folded(q.column): q for q in then.quasi_identifiers}
+    for q in now.quasi_identifiers:
+        was = before.get(folded(q.column), q)
+        if q.release_as in AGGREGATES and was.release_as not in AGGREGATES:
+            yield f"quasi_identifiers.{q.column}.release_as was {was.release_as}, is {q.release_as}"
 
 
 def _said(demand: Demand) -> str:

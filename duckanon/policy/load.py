@@ -14,7 +14,9 @@ from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models, models_of
 from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
+from duckanon.policy.numbers import RELEASED_AS, numbers_can
 from duckanon.policy.overrides import Override, named, overridden, text_with
+from duckanon.policy.profiles import PROFILES
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
@@ -82,7 +84,8 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     name = top.get("name", _name, "", required='name = "…" names what a run creates')
     source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
-    k = K_ANONYMITY.read(privacy)
+    profile = PROFILES.get(privacy.get("profile", one_of(*PROFILES), ""))
+    k = K_ANONYMITY.read(privacy, profile.k if profile else None)
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     entity = privacy.get("entity", text)
@@ -113,9 +116,11 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     )
     columns.finish()
     top.finish()
+    policy = profile.applied(policy, top) if profile else policy
     _one_role_each(policy, top)
     _go_together(policy, top)
     _entity_can(policy, top)
+    numbers_can(policy, top)
     return policy
 
 
@@ -220,8 +225,9 @@ def _quasi_identifier(column: str, section: Section, folder: Path) -> QuasiIdent
     at_most = section.get("at_most", whole(0))
     if at_most is not None and at_most < at_least:
         section.fault("at_most", f"is {at_most}, below at_least = {at_least}", "no level would be left")
+    release_as = section.get("release_as", one_of(*RELEASED_AS), "label")
     section.finish()
-    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most)
+    return QuasiIdentifier(column, hierarchy, importance, at_least, at_most, release_as)
 
 
 def _search(section: Section) -> Search:

@@ -87,6 +87,12 @@ class QuasiIdentifier:
     importance: float = 1.0
     at_least: int = 0  # the finest level that is released, or counted
     at_most: int | None = None  # the most general one; None: the top
+    release_as: str = "label"  # what a class shows of it: its label, or a number: mean | median | midpoint
+
+    @property
+    def is_number(self) -> bool:
+        """Whether numbers are released in place of labels."""
+        return self.release_as != "label"
 
 
 @dataclass(frozen=True)
@@ -226,6 +232,8 @@ class Policy:
     pseudonyms: Pseudonyms | None = None
     drop: tuple[str, ...] = ()  # not released, and no name of anybody
     entity: str | None = None  # the column that names the person of a row; None: every row is a person
+    profile: str | None = None  # the rule book that it is held to
+    raised: tuple[str, ...] = ()  # what its profile has made stricter than it is written, in words
     ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
     folder: Path = Path(".")
     file: str | None = None

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from duckanon.census.peek import Peek, first_look, is_texts
+from duckanon.clues.names import meanings_of
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy.computed.units import Units
 from duckanon.proposal.frequencies import Counts, Frequencies, count_values
-from duckanon.proposal.names import meanings_of
-from duckanon.proposal.peek import Peek, first_look, is_texts
 from duckanon.proposal.ready_made import ReadyMade, match_ready_made
 from duckanon.proposal.spread import Form, Spread, form_of, measure_spread
 from duckanon.query.expressions import column, sql

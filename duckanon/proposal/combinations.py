@@ -7,7 +7,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from duckanon.census.source import plain
+from duckanon.census.plain import plain
 from duckanon.engine import Relation, Warehouse
 from duckanon.proposal.columns import ColumnProfile
 from duckanon.query.expressions import column, literal, sql

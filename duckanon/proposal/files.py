@@ -11,14 +11,17 @@ from pathlib import Path
 from duckanon.errors import Fault, UsageError
 
 
-def write_new(texts: Mapping[Path, str]) -> None:
-    """Write new files, each whole when it gets its name. An error takes back what was written."""
+def write_new(texts: Mapping[Path, str], mode: int | None = None) -> None:
+    """Write new files, each whole when it gets its name. An error takes back what was written. `mode`: who may do what
+    with them; None: as the umask says."""
     must_be_new(texts)
     unfinished = {path: path.with_name(f".{path.name}.{secrets.token_hex(6)}.unfinished") for path in texts}
     made: list[Path] = []
     try:
         for path, text in texts.items():
             with unfinished[path].open("x", encoding="utf-8", newline="\n") as file:
+                if mode is not None:
+                    os.fchmod(file.fileno(), mode)
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -7,10 +7,10 @@ from math import prod
 
 from sqlglot import exp
 
-from duckanon.census.source import plain
+from duckanon.census.peek import Peek
+from duckanon.census.plain import plain
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.proposal.peek import Peek
 from duckanon.query.expressions import any_of, column, literal, sql
 from duckanon.query.functions import row_hash
 from duckanon.query.steps import select

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from duckanon.clues.patterns import CODE, DIGITS, DOTTED_DATE, ICD, ISO_MOMENT, LEADING_ZERO, POSTAL
 from duckanon.engine.types import Family
 from duckanon.proposal.columns import FEW, ColumnProfile
 from duckanon.proposal.listed import ListedHierarchy, by_frequency, like_ready_made
 from duckanon.proposal.numbers import cuts, is_skewed, widths
-from duckanon.proposal.patterns import CODE, DIGITS, DOTTED_DATE, ICD, ISO_MOMENT, LEADING_ZERO, POSTAL
 from duckanon.proposal.ready_made import ReadyMade
 from duckanon.proposal.spread import Form, Spread
 from duckanon.toml.writing import written_value

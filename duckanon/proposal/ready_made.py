@@ -3,19 +3,21 @@ share come out of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from duckanon import resources
+from duckanon.clues.names import words_of
 from duckanon.engine.scratch import Scratch
-from duckanon.hierarchy.listed import Listing, list_file
+from duckanon.hierarchy.checked import check_lists
+from duckanon.hierarchy.faults import Faults
+from duckanon.hierarchy.listed import list_file
+from duckanon.hierarchy.listing import Listing
 from duckanon.hierarchy.matching import matched_values
 from duckanon.policy import MappingFile
-from duckanon.proposal.names import words_of
 from duckanon.query.expressions import column, literal, sql
-from duckanon.query.steps import select
+from duckanon.query.steps import select, united
 
 _MOST = 0.6  # of the rows must have a value that it knows
 # Words for columns of codes, beside the name of the hierarchy.
@@ -38,12 +40,21 @@ def match_ready_made(values: exp.Table, columns: dict[int, str], k: int, scratch
     """For columns by position and name, whose values are in the table (g, v, n)."""
     if not columns:
         return {}
-    listings = {
-        name: list_file(MappingFile(path, ready_made=True), 1_000 + position, name, scratch)
-        for position, (name, path) in enumerate(resources.builtin_hierarchies().items())
-    }
+    listings = _listings(scratch)
     best = _best(values, columns, listings, scratch)
     return {g: _matched(values, g, name, listings[name], k, scratch) for g, name in best.items()}
+
+
+def _listings(scratch: Scratch) -> dict[str, Listing]:
+    files = dict(enumerate(resources.builtin_hierarchies().items(), start=1_000))
+    lists = {
+        index: list_file(MappingFile(path, ready_made=True), index, name, scratch)
+        for index, (name, path) in files.items()
+    }
+    faults = Faults()
+    checked = check_lists(lists, faults, scratch.workbench)
+    faults.must_be_none()
+    return {name: checked[index] for index, (name, _) in files.items()}
 
 
 def _best(values: exp.Table, columns: dict[int, str], listings: dict[str, Listing], scratch: Scratch) -> dict[int, str]:
@@ -57,7 +68,7 @@ def _best(values: exp.Table, columns: dict[int, str], listings: dict[str, Listin
         return {}
     totals = select(column("g"), total="SUM(n)").from_(values).group_by("g")
     best: dict[int, str] = {}
-    query = exp.select("known.g", "known.name").from_(_united(parts).subquery("known"))
+    query = exp.select("known.g", "known.name").from_(united(parts).subquery("known"))
     query = query.join(totals.subquery("totals"), on="totals.g = known.g").where(f"known.n >= {_MOST} * total")
     for g, name in scratch.workbench.fetch(query.order_by("known.n DESC", "known.name"), "ready-made hierarchies"):
         best.setdefault(g, name)
@@ -82,11 +93,6 @@ def _known(values: exp.Table, asked: list[int], name: str, listing: Listing) -> 
     known = select(column("g", "asked"), name=literal(name), n="SUM(asked.n)").from_(rows.subquery("asked"))
     known = known.join(looks.subquery("looks"), on="looks.look = asked.look").group_by("asked.g")
     return known if matching.pattern is not None else known.where(sql("NOT REGEXP_MATCHES(asked.look, '^[0-9]+$')"))
-
-
-def _united(parts: Iterable[exp.Select]) -> exp.Query:
-    first, *others = parts
-    return exp.union(first, *others, distinct=False) if others else first
 
 
 def _matched(values: exp.Table, g: int, name: str, listing: Listing, k: int, scratch: Scratch) -> ReadyMade:

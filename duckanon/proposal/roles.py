@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from duckanon.clues.names import NAMING
+from duckanon.clues.patterns import DOTTED_DATE, IDENTIFYING, ISO_DATE, NUMBER, SLASHED_DATE
 from duckanon.proposal.columns import ColumnProfile
-from duckanon.proposal.patterns import DOTTED_DATE, IDENTIFYING, ISO_DATE, NUMBER, SLASHED_DATE
 from duckanon.proposal.spread import Form
 
 QUASI_IDENTIFIER, SENSITIVE, IDENTIFIER, DROP = "quasi_identifier", "sensitive", "identifier", "drop"
@@ -59,7 +60,7 @@ def _by_name(profile: ColumnProfile) -> Iterator[Role]:
     said, several = profile.meanings, profile.distinct >= min(_SEVERAL, profile.rows / 2)
     if "person" in said and profile.is_text and profile.form is None:
         yield Role(IDENTIFIER, "by its name the name of a person")
-    for meaning, why in _NAMING.items():
+    for meaning, why in NAMING.items():
         if meaning in said and several:
             yield Role(IDENTIFIER, f"by its name {why}")
     if "id" in said and "who" in said and several:
@@ -68,14 +69,6 @@ def _by_name(profile: ColumnProfile) -> Iterator[Role]:
         yield Role(IDENTIFIER, "by its name a number, and different in most rows")
     if "sensitive" in said and not _is_free_text(profile) and not _is_own_text(profile):
         yield Role(SENSITIVE, "by its name what nobody should learn of a person", todo=True)
-
-
-_NAMING = {
-    "email": "an e-mail address",
-    "phone": "a telephone number",
-    "address": "an address",
-    "number": "a number that is a person's own",
-}
 
 
 def _is_own_text(profile: ColumnProfile) -> bool:

@@ -9,11 +9,11 @@ from enum import Enum, auto
 
 from sqlglot import exp
 
+from duckanon.census.peek import Peek
+from duckanon.clues.patterns import DOTTED_DATE, ISO_DATE, NUMBER, SLASHED_DATE
 from duckanon.engine import Column, Workbench
 from duckanon.hierarchy.computed import iso_day
 from duckanon.hierarchy.computed.units import number_of
-from duckanon.proposal.patterns import DOTTED_DATE, ISO_DATE, NUMBER, SLASHED_DATE
-from duckanon.proposal.peek import Peek
 from duckanon.query.expressions import column, literal, sql
 from duckanon.query.functions import cast_or_null, days_since_1970, extracted, finite_number
 from duckanon.query.steps import select, with_steps

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from duckanon.query.expressions import column, sql, table
-from duckanon.query.steps import select, with_steps
+from duckanon.query.steps import select, united, with_steps
 
 
 @dataclass(frozen=True)
@@ -63,11 +63,10 @@ class ClassedTable:
         everything = select(*self.groups, **({"e": "e"} if self.person else {"n": self.number}))
         tuples = everything.from_(table(self.renamed)).group_by(*self.groups, *([column("e")] if self.person else []))
         size = self.number if self.person else "SUM(n)"
-        first, *others = (
+        groups = united(
             select(**part.labels, x=size).from_(table("tuples")).group_by(*(self.groups[place] for place in part.qi))
             for part in parts
         )
-        groups = exp.union(first, *others, distinct=False, copy=False) if others else first
         return {**self._first(), "tuples": tuples, "groups": groups}
 
     def totals(self, value: exp.Expr) -> exp.Select:

@@ -103,4 +103,4 @@ def drop(kind: str, name: exp.Table) -> exp.Expr:
 def _dropping(kind: str) -> exp.Expr:
     """Parsed, since the shape of sqlglot's Drop changes between releases. It knows types in the grammar of PostgreSQL
     only."""
-    return sqlglot.parse_one(f"DROP {kind} IF EXISTS :name", dialect="postgres")
+    return sqlglot.parse_one(f"DROP {kind} IF EXISTS :name", dialect="postgres" if kind == "TYPE" else WORKBENCH)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from sqlglot import exp
 
@@ -27,3 +27,10 @@ def select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
     """SELECT with fixed SQL or expressions under output names."""
     given = {name: sql(text) if isinstance(text, str) else text for name, text in named.items()}
     return exp.select(*columns, *(part.as_(name, quoted=True) for name, part in given.items()))
+
+
+def united(parts: Iterable[exp.Select]) -> exp.Query:
+    """All rows of queries with the same columns, of which there is at least one. They become parts of it: with copies,
+    every one would be copied as often as others follow it."""
+    first, *others = parts
+    return exp.union(first, *others, distinct=False, copy=False) if others else first

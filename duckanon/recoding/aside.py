@@ -6,11 +6,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.census.counting import Census
-from duckanon.census.source import BoundSource, plain
+from duckanon.census.plain import plain
+from duckanon.census.source import BoundSource
 from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable
 from duckanon.engine import Column
-from duckanon.query.expressions import column, literal, same, sql, table
+from duckanon.query.expressions import column, same, sql, table
 from duckanon.query.steps import with_steps
 from duckanon.recoding.over_source import Plan, coded, placed
 from duckanon.recoding.rows import Cells, Labels, Shown, codes_in
@@ -64,7 +65,7 @@ class _WithKept:
         query = exp.select(*(column(name, numbered.name) for name in (*self.plan.keys, _NUMBER))).from_(numbered)
         for h, part in zip(self.census.hierarchies, self.shown, strict=True):
             if part.code is None or part.labels is None:
-                query = query.select(literal(h.top).as_(f"label_{h.index}"))
+                query = query.select(h.removed.as_(f"label_{h.index}"))
                 continue
             step = f"labels_{h.index}"
             known = self.labels.labels(step, part.labels, codes_in(self.plan.classes, part.code))

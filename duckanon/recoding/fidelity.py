@@ -16,11 +16,11 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
+from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.computed import CutsKind, IntervalsKind
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import column, sql
-from duckanon.query.functions import cast_or_null, finite_number
+from duckanon.query.functions import finite_number
 from duckanon.query.steps import select
 
 # Pairs beyond these are not asked about: those with a sensitive column come first.
@@ -31,7 +31,20 @@ _DIGITS = 2
 # Rows of a source that all questions are asked of at once.
 _TOGETHER = 200_000
 
-Figures = list[Any]  # numbers, or None
+_FIGURES = 5
+Figures = list[Any]  # so many numbers, or None
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """A question to two columns, by how often each two of their codes go together."""
+
+    side: str
+    one: str
+    other: str
+
+
+Question = str | Crossed  # in SQL, or to be asked with others of its kind
 
 
 @dataclass(frozen=True)
@@ -58,26 +71,31 @@ class Fidelity:
         """What a result says of it."""
         numeric = [v for v in (*self.quasi_identifiers, *self.sensitive) if v.before is not None]
         pairs = list(self._pairs())
-        asked = [text for v in numeric for text in (_moments("source", v, v.before), _moments("release", v, v.after))]
-        asked += [text for pair in pairs for text in (_together("source", pair), _together("release", pair))]
+        asked: list[Question] = []
+        for v in numeric:
+            asked += [_moments("source", v, v.before), _moments("release", v, v.after)]
+        for pair in pairs:
+            asked += [_together("source", pair), _together("release", pair)]
         answers = iter(self._answers(asked, census))
         return {
             "numbers": {v.name: _moved(next(answers), next(answers)) for v in numeric},
             "associations": [_association(pair, next(answers), next(answers)) for pair in pairs],
         }
 
-    def _answers(self, asked: list[str], census: Census) -> list[Figures]:
+    def _answers(self, asked: list[Question], census: Census) -> list[Figures]:
         """In one statement, which spares planning; of a large source one by one, which spares memory."""
-        answers: list[Figures] = []
-        cells = census.scratch.table("found_again", self.release, "the released cells, as analysts find them")
-        steps = f"source AS ({_text(self.source)}), release AS (FROM {_text(cells)})"
-        together = max(1, len(asked)) if census.rows <= _TOGETHER else 1
-        for start in range(0, len(asked), together):
-            some = enumerate(asked[start : start + together])
-            parts = " UNION ALL ".join(f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in some)
-            found = census.workbench.fetch(f"WITH {steps} {parts} ORDER BY nth", "what analysts find again")
-            answers += [figures for _, *figures in found]
-        census.scratch.drop(cells)
+        if not asked:
+            return []
+        codes = [f"v{variable.index}" for variable in (*self.quasi_identifiers, *self.sensitive)]
+        cells = exp.select(*map(column, codes), sql("SUM(n)").as_("n")).from_(self.release.subquery("cells"))
+        cells = cells.group_by(*map(column, codes))
+        if census.rows <= _TOGETHER:
+            steps = f"source AS NOT MATERIALIZED ({_text(self.source)}), release AS ({_text(cells)})"
+            return _told(steps, asked, census.workbench)
+        kept = census.scratch.table("found_again", cells, "the released cells, as analysts find them")
+        steps = f"source AS ({_text(self.source)}), release AS (FROM {_text(kept)})"
+        answers = [answer for question in asked for answer in _told(steps, [question], census.workbench)]
+        census.scratch.drop(kept)
         return answers
 
     def _pairs(self) -> Iterator[tuple[Variable, Variable]]:
@@ -111,17 +129,19 @@ def fidelity_of(census: Census, released: exp.Select, shows: Shows) -> Fidelity:
     return Fidelity(quasi_identifiers, tuple(sensitive), source, release)
 
 
+def _told(steps: str, asked: list[Question], workbench: Workbench) -> list[Figures]:
+    found = workbench.fetch(f"WITH {steps} {_statement(asked)}", "what analysts find again")
+    told = {nth: figures for nth, *figures in found}
+    return [told.get(nth, [None] * _FIGURES) for nth in range(len(asked))]
+
+
 # -- numbers ------------------------------------------------------------------------------------------
 
 
 def numbers_of(hierarchy: Hierarchy, code: exp.Expr, mapping: exp.Select) -> exp.Query | None:
     """code and number of what a column shows, from the values of the `mapping`; None: they are no numbers."""
-    value = column("value")
-    if hierarchy.column.type.is_number and not hierarchy.starred:
-        number = sql("CAST(:value AS DOUBLE)", value=value)
-    elif hierarchy.column.type.is_number or isinstance(hierarchy.kind, (IntervalsKind, CutsKind)):
-        number = cast_or_null(value, "DOUBLE")  # a text that says one, or the top beside such
-    else:
+    number = hierarchy.number
+    if number is None:
         return None
     middle = sql("(MIN(:number) + MAX(:number)) / 2", number=number)
     return mapping.select(code.as_("code"), middle.as_("number")).where(finite_number(number)).group_by(code.copy())
@@ -167,7 +187,7 @@ def _are_numbers(pair: tuple[Variable, Variable]) -> bool:
     return all(variable.before is not None for variable in pair)
 
 
-def _together(side: str, pair: tuple[Variable, Variable]) -> str:
+def _together(side: str, pair: tuple[Variable, Variable]) -> Question:
     """What a correlation or, where not both are numbers, Cramér's V is made of: five figures."""
     one, other = (f"v{variable.index}" for variable in pair)
     if _are_numbers(pair):
@@ -180,11 +200,23 @@ def _together(side: str, pair: tuple[Variable, Variable]) -> str:
         centred = f"""SELECT n, x - SUM(n * x) OVER () / SUM(n) OVER () AS x,
             y - SUM(n * y) OVER () / SUM(n) OVER () AS y FROM ({rows})"""
         return f"SELECT SUM(n * x * y), SUM(n * x * x), SUM(n * y * y), NULL, NULL FROM ({centred})"
-    table = f"SELECT {one} AS x, {other} AS y, CAST(SUM(n) AS DOUBLE) AS n FROM {side} GROUP BY x, y"
-    shares = f"""SELECT x, y, n, SUM(n) OVER (PARTITION BY x) AS of_x, SUM(n) OVER (PARTITION BY y) AS of_y
-        FROM ({table})"""
-    return f"""SELECT SUM(n * n / of_x / of_y) - 1, COUNT(DISTINCT x), COUNT(DISTINCT y), SUM(n), NULL
-        FROM ({shares})"""
+    return Crossed(side, one, other)
+
+
+def _statement(asked: list[Question]) -> str:
+    """nth and the figures of each question that has an answer."""
+    parts = [f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in enumerate(asked) if isinstance(text, str)]
+    crossed = " UNION ALL ".join(
+        f"SELECT {nth} AS nth, {of.one} AS x, {of.other} AS y, CAST(SUM(n) AS DOUBLE) AS n FROM {of.side} GROUP BY x, y"
+        for nth, of in enumerate(asked)
+        if isinstance(of, Crossed)
+    )
+    if crossed:
+        shares = f"""SELECT nth, x, y, n, SUM(n) OVER (PARTITION BY nth, x) AS of_x,
+            SUM(n) OVER (PARTITION BY nth, y) AS of_y FROM ({crossed})"""
+        figures = "SUM(n * n / of_x / of_y) - 1, COUNT(DISTINCT x), COUNT(DISTINCT y), SUM(n), NULL"
+        parts.append(f"SELECT nth, {figures} FROM ({shares}) GROUP BY nth")
+    return " UNION ALL ".join(parts)
 
 
 def _association(pair: tuple[Variable, Variable], before: Figures, after: Figures) -> dict[str, Any]:

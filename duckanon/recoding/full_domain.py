@@ -16,8 +16,9 @@ from duckanon.query.expressions import column, literal, sql
 from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
+from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import utility_of
 from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
 from duckanon.search.lattice import Node
@@ -31,6 +32,7 @@ class FullDomain:
     measurer: Measurer
     measured: Measurement
     new_rows: int | None = None
+    kept: exp.Table | None = None  # all its classes, where who has measured them keeps them
 
     @property
     def at(self) -> NodeClasses:
@@ -42,7 +44,7 @@ class FullDomain:
 
     @property
     def classes(self) -> int:
-        return self.measured.released_classes
+        return self.numbers.count() if self.numbers else self.measured.released_classes
 
     @property
     def smallest(self) -> int | None:
@@ -61,7 +63,9 @@ class FullDomain:
     @cached_property
     def good(self) -> exp.Table:
         """The classes that are released: their keys and sizes."""
-        return self.at.census.scratch.table("holding_classes", self.at.holding(), "the classes that hold")
+        scratch, query = self.at.census.scratch, self.at.holding(self.kept)
+        keep = scratch.view if self.kept else scratch.table  # of what is kept already, no second time
+        return keep("holding_classes", query, "the classes that hold")
 
     @cached_property
     def shown(self) -> Census:
@@ -70,24 +74,47 @@ class FullDomain:
     def _classes(self) -> exp.Select:
         return exp.select().from_(exp.alias_(self.good, "classes", table=True))
 
+    @cached_property
+    def numbers(self) -> ClassNumbers:
+        """What the classes show in place of labels; at level 0 that is the value itself, at the top nothing."""
+        census, found = self.at.census, list[NumberColumn]()
+        for h, level in zip(census.hierarchies, self.at.node, strict=True):
+            if not h.is_number or not 0 < level < h.height:
+                continue
+            key = h.code(level)
+            if h.release_as == "midpoint":
+                numbers = exp.select(column("code").as_(key), "number").from_(middles(h, level).subquery("middles"))
+                found.append(NumberColumn(h.index, key, (key,), numbers))
+            else:
+                names = dict.fromkeys((*self.at.keys, h.code(0), "n"))
+                cells = self.at.with_cells(self._classes().select(*(column(name, "cells") for name in names)))
+                numbers = aggregates(h, cells.select(literal(level).as_("shown_level")), self.at.keys, "shown_level")
+                found.append(NumberColumn(h.index, key, tuple(self.at.keys), numbers))
+        return ClassNumbers(census, exp.select("*").from_(self.good), self.at.keys, found)
+
+    def cells(self) -> tuple[Cells, list[Shown]]:
+        """The cells that are released, and how their quasi-identifiers are shown."""
+        codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.at.census.others}
+        selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
+        cells = self.numbers.joined(self.at.with_cells(selected), "classes")
+        cells = cells.group_by(*codes.values()) if codes else cells
+        return Cells(cells, (*codes, "n")), self.numbers.shown(self.at.labels())
+
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        names = [*self.at.keys, *self.at.census.others]
-        columns = [column(name, "cells") for name in names]
-        query = self.at.with_cells(self._classes().select(*columns, sql("SUM(cells.n)").as_("n")))
-        cells = Cells(query.group_by(*columns) if columns else query, (*names, "n"))
         if self.shown.aside:
-            return rows_with_kept(self._plan(), self.shown, cells, self.at.labels(), source, labels)
-        return released_rows(self.shown, cells, self.at.labels(), source, labels)
+            return rows_with_kept(self._plan(), self.shown, *self.cells(), source, labels)
+        return released_rows(self.shown, *self.cells(), source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         return rows_over_source(self._plan(), self.shown, source, scratch)
 
     def _plan(self) -> Plan:
-        keys = [column(key) for key in self.at.keys]
+        keys = [column(key, "classes") for key in self.at.keys]
+        classes = self._classes().select(*keys, sql("CAST(classes.x AS BIGINT)").as_("x"))
         return Plan(
             codings=tuple(self.at.codings()),
-            shown=tuple(self.at.shown_labels(self.shown)),
-            classes=exp.select(*keys, sql("CAST(x AS BIGINT)").as_("x")).from_(self.good),
+            shown=tuple(self.numbers.labels(self.at.shown_labels(self.shown))),
+            classes=self.numbers.told(classes, "classes"),
             keys=tuple(self.at.keys),
         )
 
@@ -105,10 +132,12 @@ class FullDomain:
             level = self.at.node[hierarchy.index]
             if level == hierarchy.height:
                 return literal(0), None
+            if hierarchy.index in self.numbers.columns:
+                return self.numbers.found_again(hierarchy.index)
             numbers = numbers_of(hierarchy, column(f"code_{level}"), exp.select().from_(hierarchy.mapping))
             return column(hierarchy.code(level), "cells"), numbers
 
-        released = self.at.with_cells(self._classes())
+        released = self.numbers.joined(self.at.with_cells(self._classes()), "classes")
         return fidelity_of(self.at.census, released, shows).figures(self.at.census)
 
     def utility(self) -> dict[str, Any]:
@@ -118,3 +147,10 @@ class FullDomain:
 def at_node(measurer: Measurer, node: Node) -> FullDomain:
     """The recoding that a node is, whether or not it holds."""
     return FullDomain(measurer.brought(node), measurer.measure(node, wholly=True))
+
+
+def kept_at_node(measurer: Measurer, node: Node) -> FullDomain:
+    """The same, of classes that are kept: for who asks more of them than a release does."""
+    here = measurer.brought(node)
+    kept = here.keep_classes(node)
+    return FullDomain(here, here.measure(node, wholly=True, classes=kept), kept=kept)

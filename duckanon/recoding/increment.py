@@ -33,6 +33,9 @@ def must_be_addable(policy: Policy, replace: bool) -> None:
         raise ReleaseError("--incremental: does not go with --replace, which takes what stands for nobody's")
     if policy.release.kind == "view":
         raise ReleaseError("--incremental: a view shows all rows at any time; there is nothing to add to")
+    if numbers := [q.column for q in policy.quasi_identifiers if q.is_number]:
+        what = f"{', '.join(numbers)} is released as numbers of whole classes, which new rows would change"
+        raise ReleaseError(f"--incremental: {what}; run without it")
     if policy.search.is_local:
         what = f"{policy.search.method} has no levels that all rows share"
         raise ReleaseError(f"--incremental: {what}; use greedy, optimal or datafly")
@@ -209,7 +212,7 @@ def _now(at: NodeClasses, shown: Census, source: BoundSource) -> exp.Select:
     on = same(keys, "cells", "holding", nulls=False)
     cells = cells.join(at.holding().subquery("holding"), on=on, join_type="left")
     cells = cells.group_by(*columns) if columns else cells
-    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source)
+    steps = label_steps(shown, Cells(cells, (*names, "holds", "n")), at.labels(), source.released)
     labelled = steps.pop("labelled_cells")
     return with_steps(labelled.select(*(column(name, "released_cells") for name in (*keys, "holds"))), **steps)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -17,10 +18,11 @@ from duckanon.local import Placement
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
 from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
-from duckanon.query.steps import select, with_steps
+from duckanon.query.steps import select, united, with_steps
 from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
+from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
@@ -42,7 +44,7 @@ class LocalRecoding:
         }
         self.placed = scratch.table("placed", self._placed(), "the cells where they are released")
         figures = with_steps(select(**_FIGURES).from_(table("classes")), **self._class_steps())
-        ((self.classes, rows, squares, least),) = self.census.workbench.fetch(figures, "the classes that are released")
+        ((self.labelled, rows, squares, least),) = self.census.workbench.fetch(figures, "the classes that are released")
         self.rows, self.squares = int(rows), int(squares)
         self.smallest: int | None = None if least is None else int(least)
         self.new_rows: int | None = None
@@ -50,6 +52,34 @@ class LocalRecoding:
     @property
     def levels(self) -> None:
         return None
+
+    @cached_property
+    def classes(self) -> int:
+        return self.numbers.count() if self.numbers else self.labelled
+
+    @cached_property
+    def numbers(self) -> ClassNumbers:
+        """What the classes show in place of labels."""
+        found = []
+        for h in (h for h in self.census.hierarchies if h.is_number):
+            key = f"g{h.index}"
+            if h.release_as == "midpoint":
+                found.append(NumberColumn(h.index, key, (key,), self._middles(h)))
+            else:
+                names = (*self.keys, h.code(0), f"l{h.index}", "n")
+                cells = exp.select(*map(column, names)).from_(self.placed)
+                found.append(
+                    NumberColumn(h.index, key, tuple(self.keys), aggregates(h, cells, self.keys, f"l{h.index}"))
+                )
+        classes = exp.select(*map(column, self.keys)).distinct().from_(self.placed)
+        return ClassNumbers(self.census, classes, self.keys, found)
+
+    def _middles(self, hierarchy: Hierarchy) -> exp.Select:
+        """The id of each label below the top, and the middle of its range."""
+        every = united(middles(hierarchy, at).select(literal(at).as_("level")) for at in hierarchy.coded)
+        listed = exp.alias_(self.listed[hierarchy.index], "m", table=True)
+        query = select(**{f"g{hierarchy.index}": "m.id", "number": "MIN(r.number)"}).from_(every.subquery("r"))
+        return query.join(listed, on=sql("m.level = r.level AND m.code = r.code")).group_by(column("id", "m"))
 
     @property
     def keys(self) -> list[str]:
@@ -109,13 +139,14 @@ class LocalRecoding:
         return {}
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        names = [*self.keys, *self.census.others]
-        columns = [column(name) for name in names]
-        cells = exp.select(*columns, sql("SUM(n)").as_("n")).from_(self.placed).group_by(*columns)
-        shown, released = [Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies], (*names, "n")
+        codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.census.others}
+        cells = exp.select(*codes.values(), sql("SUM(cells.n)").as_("n"))
+        cells = self.numbers.joined(cells.from_(exp.alias_(self.placed, "cells", table=True)), "cells")
+        cells = cells.group_by(*codes.values())
+        shown = self.numbers.shown([Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies])
         if self.census.aside:
-            return rows_with_kept(self._plan(), self.census, Cells(cells, released), shown, source, labels)
-        return released_rows(self.census, Cells(cells, released), shown, source, labels)
+            return rows_with_kept(self._plan(), self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+        return released_rows(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         return rows_over_source(self._plan(), self.census, source, scratch)
@@ -133,12 +164,13 @@ class LocalRecoding:
         # A sensitive NULL has no code here, and code 0 there.
         of_values = [sql(f"COALESCE(s{v.index}, 0)").as_(f"c{v.index}") for v in parted]
         codes_of_tuple = [column(code) for code in self.census.finest]
+        shown = [Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
+        classes = exp.select(*map(column, self.keys), sql("CAST(SUM(n) AS BIGINT)").as_("x")).from_(self.placed)
+        classes = classes.group_by(*map(column, self.keys))
         return Plan(
             codings=tuple(codings),
-            shown=tuple(Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies),
-            classes=exp.select(*map(column, self.keys), sql("CAST(SUM(n) AS BIGINT)").as_("x"))
-            .from_(self.placed)
-            .group_by(*map(column, self.keys)),
+            shown=tuple(self.numbers.labels(shown)),
+            classes=self.numbers.told(exp.select("classes.*").from_(classes.subquery("classes")), "classes"),
             keys=tuple(self.keys),
             placement=exp.select(*codes_of_tuple, *of_values, *map(column, self.keys)).distinct().from_(self.placed),
         )
@@ -181,10 +213,12 @@ class LocalRecoding:
         return query
 
     def fidelity(self) -> dict[str, Any]:
-        released = exp.select().from_(exp.alias_(self.placed, "cells", table=True))
+        released = self.numbers.joined(exp.select().from_(exp.alias_(self.placed, "cells", table=True)), "cells")
         return fidelity_of(self.census, released, self._shows).figures(self.census)
 
     def _shows(self, hierarchy: Hierarchy) -> tuple[exp.Expr, exp.Query | None]:
+        if hierarchy.index in self.numbers.columns:
+            return self.numbers.found_again(hierarchy.index)
         values = [
             exp.select(column("id", "m"), column("value", "h"))
             .from_(exp.alias_(hierarchy.mapping, "h", table=True))
@@ -199,7 +233,7 @@ class LocalRecoding:
         return column(f"g{hierarchy.index}", "cells"), numbers
 
     def utility(self) -> dict[str, Any]:
-        utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.classes, self.squares).as_json()
+        utility = lost_utility(self.policy, self.census, self._lost(), self.rows, self.labelled, self.squares).as_json()
         # A suppressed row costs 1 in every column; those that are left out of the census are not among its cells.
         left_out = self.census.left_out * len(self.census.hierarchies)
         utility["distortion"] = distortion(self.census, self.placement, self.policy.search.beta) + left_out

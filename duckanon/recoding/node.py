@@ -60,15 +60,15 @@ class NodeClasses:
         """What a release shows of each quasi-identifier."""
         for h, level, part in zip(shown.hierarchies, self.node, self.labels(), strict=True):
             if level == h.height:
-                yield Label(h.column.name, text=h.top)
+                yield Label(h.column.name, constant=h.removed)
             else:
                 yield Label(h.column.name, part.code, part.labels if level or h.starred else None)
 
-    def holding(self) -> exp.Select:
-        """The classes that do not fail: their keys and sizes."""
+    def holding(self, kept: exp.Table | None = None) -> exp.Select:
+        """The classes that do not fail: their keys and sizes. `kept`: all of them, if somebody keeps them."""
         names = [column(name) for name in (*self.keys, "x")]
-        query = exp.select(*names).from_(table("classes")).where(sql("NOT failing"))
-        return with_steps(query, **self.measurer.class_steps(self.node))
+        query = exp.select(*names).from_(kept or table("classes")).where(sql("NOT failing"))
+        return query if kept else with_steps(query, **self.measurer.class_steps(self.node))
 
     def with_cells(self, classes: exp.Select) -> exp.Select:
         """The `cells` of the census that are in the `classes`."""

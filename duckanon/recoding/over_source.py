@@ -39,12 +39,14 @@ class Coding:
 
 @dataclass(frozen=True)
 class Label:
-    """How a column is shown: by the labels (code, label) of a key; as it is, if there are none; or as one text."""
+    """How a column is shown: by the labels (code, label) of a key; as it is, if there are none; the same everywhere; or
+    by a number of its class."""
 
     column: str  # of the release
     key: str | None = None
     labels: exp.Select | None = None
-    text: str | None = None
+    constant: exp.Expr | None = None
+    number: str | None = None  # a column of the classes
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Plan:
 
     codings: tuple[Coding, ...]
     shown: tuple[Label, ...]  # of the quasi-identifiers
-    classes: exp.Select  # that are released: their keys, and x rows
+    classes: exp.Select  # that are released: their keys, x rows, and the numbers that they show
     keys: tuple[str, ...]
     placement: exp.Select | None = None  # the keys of each combination of codes; None: the codes are the keys
 
@@ -107,7 +109,7 @@ class _OverSource:
 
     @staticmethod
     def _is_raw(part: Label) -> bool:
-        return part.labels is None and part.text is None
+        return part.labels is None and part.constant is None and part.number is None
 
     def _name(self, shown: str) -> str:
         """A quasi-identifier in the step `source`."""
@@ -118,19 +120,26 @@ class _OverSource:
         """The cells of the classes that are released, and that are as large as they were counted; with the number of
         the class, which sorts faster than its keys."""
         keys = [column(key) for key in self.plan.keys]
-        order = exp.Order(expressions=[key.copy() for key in keys]) if keys else None
-        nth = exp.Window(this=sql("ROW_NUMBER()"), order=order).as_("class")
-        classes = self._sent("classes", exp.select(*keys, "x", nth).from_(self.plan.classes.subquery("classes")))
+        numbers = {part.key: part.number for part in self.plan.shown if part.number is not None}
+        # By what is shown of them: classes that show the same have one number.
+        shown = [column(numbers.get(key, key)) for key in self.plan.keys]
+        order = exp.Order(expressions=shown) if keys else None
+        nth = exp.Window(this=sql("DENSE_RANK()" if keys else "ROW_NUMBER()"), order=order).as_("class")
+        found = exp.select(*keys, *map(column, numbers.values()), "x", nth)
+        classes = self._sent("classes", found.from_(self.plan.classes.subquery("classes")))
         as_counted = sql("sized_cells.class_size = classes.x")
         on = exp.and_(same(self.plan.keys, "sized_cells", "classes", nulls=False), as_counted)
-        released = exp.select("sized_cells.*", column("class", "classes"))
+        told = [column(name, "classes") for name in ("class", *numbers.values())]
+        released = exp.select("sized_cells.*", *told)
         return released.from_(table("sized_cells")).join(classes, on=on)
 
     def _labelled(self) -> exp.Select:
         query, named = exp.select().from_(table("released_cells")), dict[str, exp.Expr]()
         for part in self.plan.shown:
-            if part.text is not None:
-                named[part.column] = literal(part.text)
+            if part.constant is not None:
+                named[part.column] = part.constant
+            elif part.number is not None:
+                named[part.column] = column(part.number, "released_cells")
             elif part.labels is None:
                 named[part.column] = column(self._name(part.column), "released_cells")
             else:

@@ -90,16 +90,17 @@ class Found:
 
 def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> Found:
     """A recoding by the policy's method; `last`, the node of the last release, binds it by the policy's mode."""
-    from duckanon.local import find_placement
-    from duckanon.recoding.full_domain import FullDomain
-    from duckanon.recoding.local import LocalRecoding
-
     if not measurer.policy.search.is_local:
+        from duckanon.recoding.full_domain import FullDomain
+
         found = _found_node(measurer, seen, last)
         recoding = FullDomain(measurer.brought(found.answer.node), found.answer) if found.answer else None
         proven = found.effort is None or bool(found.effort["proven"])
         best = top_is_best(measurer)
         return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)
+    from duckanon.local import find_placement
+    from duckanon.recoding.local import LocalRecoding
+
     lattice = Lattice.of(measurer.census.hierarchies)
     (bottom,) = node_measurer(measurer).measure([lattice.bottom])
     placement = find_placement(measurer, seen)

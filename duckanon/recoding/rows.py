@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -93,7 +94,7 @@ def released_rows(
     The order is that of the released values themselves, so nothing of the source's order remains, and the same
     input gives the same output whatever the number of threads.
     """
-    steps = label_steps(census, cells, shown, source, labels)
+    steps = label_steps(census, cells, shown, source.released, labels)
     order = [part.code for part in shown if part.code is not None] + census.others
     if order:
         labelled = steps["labelled_cells"]
@@ -109,10 +110,10 @@ def repeated_rows(steps: dict[str, exp.Select], source: BoundSource) -> exp.Sele
 
 
 def label_steps(
-    census: Census, cells: Cells, shown: list[Shown], source: BoundSource, labels: Labels = AS_THEY_ARE
+    census: Census, cells: Cells, shown: list[Shown], names: Sequence[str], labels: Labels = AS_THEY_ARE
 ) -> dict[str, exp.Select]:
-    """The steps from the `released_cells` to the `labelled_cells` as the release shows them: r0 … in the order of its
-    columns, and n."""
+    """The steps from the `released_cells` to the `labelled_cells` as the release shows them: r0 …, the columns of these
+    names, and n."""
     # Pseudonyms are made here, where there are the fewest, and where the order of the release is still to come: it must
     # not be that of the values behind them.
     released = labels.cells(pseudonymized(cells.query, cells.names, census.keep, census.scratch))
@@ -121,7 +122,7 @@ def label_steps(
     named: dict[str, exp.Expr] = {}
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
-            named[hierarchy.column.name] = literal(hierarchy.top)
+            named[hierarchy.column.name] = hierarchy.removed
             continue
         step = f"labels_{hierarchy.index}"
         steps[step] = labels.labels(step, part.labels, codes_in(released, part.code))
@@ -133,7 +134,7 @@ def label_steps(
         labelled, named[values.column.name] = _labelled(labelled, code, step)
     for position, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{position}", "released_cells")
-    outputs = [named[name].as_(f"r{i}") for i, name in enumerate(source.released)]
+    outputs = [named[name].as_(f"r{i}") for i, name in enumerate(names)]
     return {**steps, "labelled_cells": labelled.select(*outputs, column("n", "released_cells"))}
 
 

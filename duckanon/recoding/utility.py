@@ -11,8 +11,8 @@ from duckanon.census.counting import Census
 from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, literal, sql, table
-from duckanon.query.steps import with_steps
+from duckanon.query.expressions import column, double, literal, sql, table
+from duckanon.query.steps import united, with_steps
 from duckanon.search.greedy import weight
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement
@@ -109,10 +109,10 @@ def utility_of(policy: Policy, census: Census, measured: Measurement, good: exp.
     Its loss is that of its levels over all source rows, whatever is suppressed.
     """
     rows = measured.released_rows
-    labels = _labels(census, measured.node, good)
+    shown = _shown(census, measured.node, good)
     lost = [
-        Lost({level: rows}, shown, _ncp(census, h, level, good, rows), h.levels[level].loss)
-        for h, level, shown in zip(census.hierarchies, measured.node, labels, strict=True)
+        Lost({level: rows}, *shown.get(h.index, (1, float(rows) if h.domain > 1 else 0.0)), h.levels[level].loss)
+        for h, level in zip(census.hierarchies, measured.node, strict=True)
     ]
     return lost_utility(policy, census, lost, rows, measured.released_classes, measured.squares)
 
@@ -132,30 +132,26 @@ def lost_by_labels(labels: exp.Select, workbench: Workbench) -> Lost:
     )
 
 
-def _labels(census: Census, node: Node, good: exp.Expr) -> tuple[int, ...]:
-    """How many labels each quasi-identifier shows in the released classes."""
-    codes = [
-        sql("COUNT(DISTINCT :code)", code=column(h.code(level))) if level < h.height else literal(1)
-        for h, level in zip(census.hierarchies, node, strict=True)
-    ]
-    (shown,) = census.workbench.fetch(exp.select(*codes, "COUNT(*)").from_(good.copy()))
-    return tuple(shown[:-1])
+def _shown(census: Census, node: Node, good: exp.Expr) -> dict[int, tuple[int, float]]:
+    """Of each quasi-identifier below its top, how many labels it shows in the released classes, and Σ over the released
+    rows of the NCP of its cell, pan eq. 4 and 5."""
+    below = [(h, level) for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
+    if not below:
+        return {}
+    every = united(_labels(h, level, good) for h, level in below)
+    sums = exp.select("hierarchy", "COUNT(*)", "COALESCE(SUM(x * ncp), 0)").group_by("hierarchy")
+    found = census.workbench.fetch(sums.from_(every.subquery("labels", copy=False), copy=False))
+    return {h.index: (0, 0.0) for h, _ in below} | {index: (labels, float(ncp)) for index, labels, ncp in found}
 
 
-def _ncp(census: Census, hierarchy: Hierarchy, level: int, good: exp.Expr, released: int) -> float:
-    """Σ over the released rows of the NCP of one column's cell, pan eq. 4 and 5."""
+def _labels(hierarchy: Hierarchy, level: int, good: exp.Expr) -> exp.Select:
+    """The labels that the classes show: x rows each, at that price. NULL is a single value, in no mapping table."""
+    code = column(hierarchy.code(level))
+    shown = exp.select(code.as_("code"), sql("SUM(x)").as_("x")).from_(good.copy()).group_by(code)
+    labels = exp.select(literal(hierarchy.index).as_("hierarchy"), column("x", "shown")).from_(shown.subquery("shown"))
     if hierarchy.domain == 1 or (level == 0 and not hierarchy.strangers):
-        return 0.0
-    if level == hierarchy.height:
-        return float(released)
-    code = hierarchy.code(level)
-    # NULL is a single value, in no mapping table.
+        return labels.select(double(0).as_("ncp"))
     prices = exp.select(column(f"code_{level}").as_("code"), hierarchy.ncp(level).as_("ncp"))
     prices = prices.distinct().from_(hierarchy.mapping)
-    query = (
-        exp.select(sql("COALESCE(SUM(g.x * m.ncp), 0)"))
-        .from_(exp.alias_(good.copy(), "g", table=True))
-        .join(prices.subquery("m"), on=exp.EQ(this=column(code, "g"), expression=column("code", "m")))
-    )
-    ((lost,),) = census.workbench.fetch(query)
-    return float(lost)
+    on = exp.EQ(this=column("code", "shown"), expression=column("code", "prices"))
+    return labels.select(column("ncp", "prices")).join(prices.subquery("prices"), on=on, join_type="left")

@@ -20,7 +20,7 @@ from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.unmapped import shown_as_top
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.levels import levelled_rules
-from duckanon.models.registry import class_rules
+from duckanon.models.registry import class_rules, single_rules
 from duckanon.models.unit import ROWS
 from duckanon.policy import Policy
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
@@ -41,10 +41,12 @@ def guarded_view(
     level and has none. ALP and DIF belong to the whole table and were checked when the view was made; they are not
     part of the guard.
     """
+    unit = counting_unit(policy)
+    rules_of = class_rules if unit is ROWS else single_rules
     judged = [
         SensitiveRules(values.index, table(f"source_values_{values.index}"), "value", rules)
         for values in census.sensitive
-        if (rules := (*class_rules(values.wanted, values.numeric), *levelled_rules(values.wanted)))
+        if (rules := (*rules_of(values.wanted, values.numeric), *levelled_rules(values.wanted)))
     ]
     described = {
         f"source_values_{part.index}": _described(census.sensitive[part.index], policy)
@@ -58,7 +60,7 @@ def guarded_view(
         source=read_source(source, rows),
         generalized=generalized,
         **described,
-        **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=counting_unit(policy)),
+        **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=unit),
         shown=_shown(census, keys, source),
     )
 

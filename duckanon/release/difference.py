@@ -74,6 +74,8 @@ class _Sides:
     def common(self, hierarchy: Hierarchy) -> _Column:
         """At the finest level that the labels of both releases can be brought to."""
         index, name = hierarchy.index, hierarchy.column.name
+        if hierarchy.is_number:
+            return _Column(name, index, None, "is released as numbers, by which classes cannot be compared")
         bases = {_THEN: self._base_then(hierarchy), _NOW: self.levels[name] if self.levels else None}
         if not self.previous.has(name) or hierarchy.height in bases.values():
             return _Column(name, index, None)  # one of them shows nothing of it, so there is nothing to compare

@@ -17,11 +17,13 @@ from duckanon.policy import Policy, Release
 from duckanon.query.counts import RowCounts
 from duckanon.query.formulas import like_a_formula
 from duckanon.recoding import Recoding
-from duckanon.recoding.rows import Dictionaries
+from duckanon.recoding.rows import AS_THEY_ARE, Dictionaries
 from duckanon.release.disk_place import DiskPlace, remove, to_disk
 from duckanon.release.fingerprints import files_fingerprint
 from duckanon.release.mark import made_by, metadata_of
 from duckanon.release.permissions import pass_on
+
+_MANY = 200_000  # rows: fewer are written in the time that it takes to make dictionaries
 
 
 class FileTarget:
@@ -89,16 +91,15 @@ class FileTarget:
             raise PolicyError([Fault("release.escape_formulas: column", what, remedy)], self.policy.file)
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
-        """A file is written (Parquet) or read back (CSV) much faster with its labels as dictionaries."""
-        return recoding.query(source, Dictionaries(scratch))
+        """Many rows are written (Parquet) or read back (CSV) much faster with their labels as dictionaries."""
+        return recoding.query(source, Dictionaries(scratch) if recoding.rows > _MANY else AS_THEY_ARE)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()
         self._usual = self._begin()
         self.workbench.files.write(query, self.unfinished, self.release, metadata_of(mark))
-        shape = scratch.view("shape", query, "")
         name = scratch.adopt("VIEW", "written")
-        self.workbench.files.define(name, self.unfinished, self.release, scratch.workbench.columns(shape))
+        self.workbench.files.define(name, self.unfinished, self.release, scratch.workbench.shape(query))
         if self.release.kind == "parquet":
             return Relation((name.name,), "view")
         # A text is parsed once, however many questions are asked of it.

@@ -100,7 +100,7 @@ class FolderTarget(FileTarget):
     def _by_folder(self, query: exp.Query, scratch: Scratch) -> exp.Query:
         """The rows of one file after the other, each sorted by what it shows. In Parquet, labels are plain texts:
         every file would hold the dictionaries of all."""
-        columns = scratch.workbench.columns(scratch.view("columns", query, ""))
+        columns = scratch.workbench.shape(query)
         first = self.release.options.partition_by
         others = [c.name for c in columns if c.name not in first]
         ordered = exp.select("*").from_(query.subquery("released")).order_by(*map(column, (*first, *others)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,10 @@ from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import class_rules, least_size, table_rules
-from duckanon.models.rules import ValueMeasure
+from duckanon.models.registry import class_rules, least_size, single_rules, table_rules
+from duckanon.models.rules import ClassRule, ValueMeasure
 from duckanon.models.unit import ROWS
+from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, same, sql, table
 from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up
@@ -37,7 +38,7 @@ class Measurement:
     failing_rows: int
     squares: int  # Σ x² over the classes that do not fail
     smallest: int | None  # rows, or people, of the smallest class that does not fail
-    class_findings: tuple[Finding, ...]
+    class_findings: tuple[Finding, ...]  # only k's of a node that holds, where hundreds of values have thresholds
     table_findings: tuple[Finding, ...] | None  # None: not asked, the budget is broken already
 
     @property
@@ -68,19 +69,20 @@ class Measurer:
         self.problem = problem
         self.policy, self.census = policy, census = problem.policy, problem.census
         self.unit = counting_unit(policy)
-        self.judged = [
-            SensitiveRules(values.index, census.known_values(values.index), "code", rules)
-            for values in census.sensitive
-            if (rules := class_rules(values.wanted, values.numeric))
-        ]
+        self.judged = self._judged(class_rules if self.unit is ROWS else single_rules)
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
-        self.constraints = [K_ANONYMITY.constraint(policy.k)]
-        self.constraints += [rule.constraint for part in self.judged for rule in part.rules]
         # What a class has at the least, to hold: people may have several values each.
         needed = [least_size(values.wanted) for values in census.sensitive] if self.unit is ROWS else []
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
+
+    def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
+        return [
+            SensitiveRules(values.index, self.census.known_values(values.index), "code", rules)
+            for values in self.census.sensitive
+            if (rules := rules_of(values.wanted, values.numeric))
+        ]
 
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
@@ -101,41 +103,74 @@ class Measurer:
             return self
         return Measurer(replace(self.problem, census=brought(self.policy, self.census, node)))
 
-    def class_steps(self, node: Node) -> dict[str, exp.Select]:
+    def class_steps(self, node: Node, judged: list[SensitiveRules] | None = None) -> dict[str, exp.Select]:
         """The steps to the classes of a node, the last of which is `classes`."""
-        keys = self.census.keys(node)
-        return class_steps(self.base, keys, self.policy.k, self.judged, nulls=False, unit=self.unit)
+        keys, judged = self.census.keys(node), self.judged if judged is None else judged
+        return class_steps(self.base, keys, self.policy.k, judged, nulls=False, unit=self.unit)
 
-    def measure(self, node: Node, wholly: bool = False) -> Measurement:
-        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`."""
-        figures = {name: rule.constraint for part in self.judged for name, rule in part.figures.items()}
-        worst_of = {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
-        size = self.unit.size
+    def keep_classes(self, node: Node) -> exp.Table:
+        """The classes of a node with all their figures, for who asks several things of them."""
+        query = with_steps(exp.select("*").from_(table("classes")), **self.class_steps(node))
+        return self.census.kept("classes", query, f"the classes of node {node}")
+
+    def measure(self, node: Node, wholly: bool = False, classes: exp.Table | None = None) -> Measurement:
+        """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`.
+        `classes`: those of the node, where they are kept."""
+        steps = self.class_steps(node) if classes is None else {"classes": exp.select("*").from_(classes)}
+        size, note = self.unit.size, f"check: the classes of node {node}"
         sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
-        query = select(**_TOTALS, **sizes, **worst_of).from_(table("classes"))
+        query = select(**_TOTALS, **sizes, **_worst(self.judged)).from_(table("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, smallest, *worst),) = self.census.engine.fetch(
-            with_steps(query, **self.class_steps(node)), f"check: the classes of node {node}"
+            with_steps(query, **steps), note
         )
-        findings = [Finding(c, m) for c, m in zip(self.constraints, (int(least), *worst), strict=True)]
         within = wholly or failing_rows <= self.problem.budget
-        of_table = tuple(self._table_findings(node)) if within and failing_rows < rows else None
+        of_table = tuple(self._table_findings(node, steps)) if within and failing_rows < rows else None
         sums = int(rows), failing_classes, int(failing_rows), int(squares)
         released = None if smallest is None else int(smallest)
-        return Measurement(node, count, *sums, released, tuple(findings), of_table)
+        k = Finding(K_ANONYMITY.constraint(self.policy.k), int(least))
+        found = Measurement(node, count, *sums, released, (k, *_findings(self.judged, worst)), of_table)
+        if not self._has_own:
+            return found
+        # One figure stood for hundreds of constraints, which nobody asks for where all of them hold.
+        asked = wholly or not found.holds(self.problem.budget)
+        return replace(found, class_findings=(k, *(self._each_finding(node, note) if asked else ())))
 
-    def _table_findings(self, node: Node) -> list[Finding]:
-        """What the rules of the whole table measure over the classes that do not fail."""
+    def released_findings(self, node: Node, classes: exp.Table) -> tuple[Finding, ...]:
+        """What the kept classes of a node measure that do not fail: the class findings of their release."""
+        judged = [] if self._has_own else self.judged
+        query = select(least=f"MIN({self.unit.size})", **_worst(judged)).from_(classes).where(sql("NOT failing"))
+        note = "check: the classes that do not fail"
+        ((least, *worst),) = self.census.engine.fetch(query, note)
+        k = Finding(K_ANONYMITY.constraint(self.policy.k), None if least is None else int(least))
+        return (k, *(self._each_finding(node, note, released=True) if self._has_own else _findings(judged, worst)))
+
+    @property
+    def _has_own(self) -> bool:
+        """Whether one figure stands for the thresholds of hundreds of values."""
+        return any(rule.own for part in self.judged for rule in part.rules)
+
+    def _each_finding(self, node: Node, note: str, released: bool = False) -> Iterator[Finding]:
+        judged = self._judged(single_rules)
+        query = select(**_worst(judged)).from_(table("classes"))
+        query = query.where(sql("NOT failing")) if released else query
+        (worst,) = self.census.engine.fetch(with_steps(query, **self.class_steps(node, judged)), note)
+        return _findings(judged, worst)
+
+    def _table_findings(self, node: Node, steps: dict[str, exp.Select]) -> list[Finding]:
+        """What the rules of the whole table measure over the classes that do not fail; `steps`: to the classes."""
         found = []
         for index, rules in self.table_rules.items():
             measures = {rule.measure.name: rule.measure for rule in rules}
-            measured = {name: self._of_values(node, index, measure) for name, measure in measures.items()}
+            measured = {name: self._of_values(node, steps, index, measure) for name, measure in measures.items()}
             for rule in rules:
                 values = [row for row in measured[rule.measure.name] if row["named"] in rule.ordinals]
                 worst = max((row[rule.constraint.name] for row in values), default=None)
                 found.append(Finding(rule.constraint, worst))
         return found
 
-    def _of_values(self, node: Node, index: int, measure: ValueMeasure) -> list[dict[str, Any]]:
+    def _of_values(
+        self, node: Node, steps: dict[str, exp.Select], index: int, measure: ValueMeasure
+    ) -> list[dict[str, Any]]:
         """The highest of what the constraints on a measure bound, of the values of each name."""
         value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
@@ -154,7 +189,7 @@ class Measurer:
             .group_by(column("named", "known"))
         )
         steps = {
-            **self.class_steps(node),
+            **steps,
             "holding_classes": exp.select("*").from_(table("classes")).where(sql("NOT failing")),
             "present_values": counts,
             measure.name: of_value,
@@ -163,7 +198,16 @@ class Measurer:
         return [dict(zip(("named", *measure.judged), row, strict=True)) for row in rows]
 
 
-_ALP = "SUM(y * y / :size) / SUM(y)"
+def _worst(judged: list[SensitiveRules]) -> dict[str, str]:
+    """Of the figure of every rule, the worst of all classes."""
+    figures = {name: rule.constraint for part in judged for name, rule in part.figures.items()}
+    return {name: f"{constraint.worst}({name})" for name, constraint in figures.items()}
+
+
+def _findings(judged: list[SensitiveRules], worst: Iterable[Any]) -> Iterator[Finding]:
+    constraints = [rule.constraint for part in judged for rule in part.rules]
+    return (Finding(constraint, figure) for constraint, figure in zip(constraints, worst, strict=True))
+
 
 _TOTALS = {
     "classes": "COUNT(*)",

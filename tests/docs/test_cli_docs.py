@@ -71,6 +71,7 @@ def expected(said: str) -> str:
 
 def test_the_examples_print_what_they_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, duckanon: Command) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)  # which would go on until Ctrl-C
     examples = re.findall(r"^\$ (.*)\n((?:(?!\$ |```).*\n)*)", GUIDE, re.M)
     last: Any = None
     ran = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +79,8 @@ def filled(database: PostgresDatabase, types: dict[str, list[str]]) -> list[str]
 
 def policy(role: str, kind: str, names: list[str]) -> str:
     to = "out" if kind in ("table", "view") else f"out.{kind}"
-    asked = {"quasi-identifiers": "{}", "sensitive": "{ l = 1, t = 0.9 }"}.get(role)
+    # A distance takes a pass over every column's values, which thirty columns need in one place only.
+    asked = {"quasi-identifiers": "{}", "sensitive": "{ l = 1, t = 0.9 }" if kind == "table" else "{ l = 1 }"}.get(role)
     columns = "\n".join(f"{name} = {asked}" for name in names)
     listed = ", ".join(f"'{name}'" for name in names)
     return POLICY.replace("KIND", kind).replace("TO", to) + ROLES[role].replace("COLUMNS", columns).replace(
@@ -86,9 +88,16 @@ def policy(role: str, kind: str, names: list[str]) -> str:
     )
 
 
-def counted(database: PostgresDatabase, relation: str, name: str, zero: bool = False) -> Counter[Any]:
-    text = f"CASE WHEN {name} = 0 THEN '0' ELSE CAST({name} AS text) END" if zero else f"CAST({name} AS text)"
-    return Counter(text for (text,) in database.sql(f"SELECT {text} FROM {relation}"))
+def counted(
+    database: PostgresDatabase, relation: str, names: list[str], zeros: Collection[str] = ()
+) -> list[Counter[Any]]:
+    """How often each text of each column occurs; -0 is 0 in some."""
+    texts = [
+        f"CASE WHEN {name} = 0 THEN '0' ELSE CAST({name} AS text) END" if name in zeros else f"CAST({name} AS text)"
+        for name in names
+    ]
+    rows = database.sql(f"SELECT {', '.join(texts)} FROM {relation}")
+    return [Counter(values) for values in zip(*rows, strict=True)]
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -105,10 +114,13 @@ def test_released_where_they_lie(
     names = filled(postgres_database, types)
     told = duckanon("run", folder.policy(policy(role, kind, names)), "--db", postgres_database.address)
     assert told.code == 0, told.err
-    for name, word in zip(names, types, strict=True):
-        found = counted(postgres_database, "out", name)
-        ((type_,),) = postgres_database.sql(f"SELECT DISTINCT CAST(pg_typeof({name}) AS text) FROM out")
-        expected = counted(postgres_database, "people", name, zero=word in ("float4", "float8"))
+    zeros = [name for name, word in zip(names, types, strict=True) if word in ("float4", "float8")]
+    released = counted(postgres_database, "out", names)
+    source = counted(postgres_database, "people", names, zeros)
+    (shown,) = postgres_database.sql(
+        f"SELECT {', '.join(f'CAST(pg_typeof({n}) AS text)' for n in names)} FROM out LIMIT 1"
+    )
+    for word, found, expected, type_ in zip(types, released, source, shown, strict=True):
         if word == "numeric(40,2)":
             expected = Counter({"1.5": 4, "2.25": 4, None: expected[None]})
         assert (word, found) == (word, expected)
@@ -127,8 +139,7 @@ def test_written_to_files(
     told = duckanon("run", folder.policy(policy(role, kind, names)), "--db", postgres_database.address)
     assert told.code == 0, told.err
     written = rows_of(folder.path / f"out.{kind}", kind, names)
-    for name, word in zip(names, types, strict=True):
-        source = counted(postgres_database, "people", name)
+    for name, word, source in zip(names, types, counted(postgres_database, "people", names), strict=True):
         if word in ("json", "jsonb", "bytea", "inet", "interval", "uuid", "int[]", "text[]", "bool", "mood", "short"):
             assert (word, Counter(row[name] for row in written)) == (word, source)
         merged = len({"1.50", "1.5"} & source.keys()) == 2 or {"0", "-0"} <= source.keys()

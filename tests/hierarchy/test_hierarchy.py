@@ -201,7 +201,7 @@ def test_no_cell_of_a_file_becomes_null(sign: str, people: Folder, duckanon: Com
 def test_a_listing_with_a_null_knows_nothing_more() -> None:
     from sqlglot import exp
 
-    from duckanon.hierarchy.listed import not_listed
+    from duckanon.hierarchy.listing import not_listed
     from duckanon.query.expressions import literal
 
     with duckdb.connect() as connection:

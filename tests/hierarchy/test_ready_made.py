@@ -14,6 +14,7 @@ import duckanon as api
 from duckanon import HierarchyError, Policy, resources
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.scratch import Scratch
+from duckanon.hierarchy.checked import check_list
 from duckanon.hierarchy.computed import PrefixesKind
 from duckanon.hierarchy.listed import list_file
 from duckanon.hierarchy.matching import matched_values
@@ -165,7 +166,8 @@ def test_what_is_no_value_of_a_classification_is_never_taken_for_one(name: str) 
             if name in PREFIXES:
                 unknown = PrefixesKind(PREFIXES[name].pattern, PREFIXES[name].kept).unmapped(literal(text))
             else:
-                unknown = list_file(MappingFile(FILES[name], ready_made=True), 0, "a", scratch).lacks(literal(text))
+                listed = list_file(MappingFile(FILES[name], ready_made=True), 0, "a", scratch)
+                unknown = check_list(listed, scratch.workbench).lacks(literal(text))
             assert unknown is not None
             assert scratch.workbench.fetch(exp.select(unknown)) == [(True,)], text
             scratch.clear()
@@ -217,7 +219,8 @@ def test_a_proposal_matches_more_loosely(name: str, values: dict[str, str | None
         connection.execute("CREATE TABLE v (value VARCHAR, n BIGINT)")
         connection.executemany("INSERT INTO v VALUES (?, 3)", [[value] for value in (*values, None)])
         scratch = Scratch(DuckDB.wrap(connection))
-        listing = list_file(MappingFile(FILES[name], ready_made=True), 0, "a", scratch)
+        listed = list_file(MappingFile(FILES[name], ready_made=True), 0, "a", scratch)
+        listing = check_list(listed, scratch.workbench)
         query = matched_values(exp.to_table("v"), listing.table, listing.height, listing.matching)
         rows = scratch.workbench.fetch(query)
     assert {row[0]: row[2] for row in rows} == values

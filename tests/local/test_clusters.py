@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from bench.papers import COMPLETE, QI
+from bench.papers.han import COMPLETE, QI
 from duckanon import Policy
 from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source

@@ -92,3 +92,17 @@ def test_what_lasts_fails_in_the_parts(name: str, numeric: bool) -> None:
         assert (both.lasting > 0) == (both.failing and model.monotone)
         lasting.append(both.lasting)
     assert (max(lasting) > 1) == model.monotone, "some say more than that"
+
+
+def test_thresholds_in_a_table_give_the_same_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of some values, at figures that classes have, beside those of the column."""
+    thresholds: list[dict[str, float]] = [{"alpha": 1 / 3}, {"l": 4}, {"alpha": 0.5, "l": 3}, {"alpha": 0.25}]
+    own = {str(value): ValueThresholds(of_value) for value, of_value in enumerate(thresholds, start=1)}
+    wanted = Sensitive("s", {"alpha": 0.6, "l": 2}, values=own)
+    each = [judged for classes in pairs(wanted) for judged in classes]
+    monkeypatch.setattr("duckanon.models.registry.MOST_OWN", 0)
+    assert sorted(len(rule.own) for rule in class_rules(wanted, True)) == [0, 0, 2, 3]
+    together = [judged for classes in pairs(wanted) for judged in classes]
+    assert [judged.failing for judged in together] == [judged.failing for judged in each]
+    assert 100 < sum(judged.failing for judged in each) < len(each) - 100
+    assert all(0 < one.lasting <= other.lasting for one, other in zip(together, each, strict=True) if other.failing)

@@ -149,3 +149,23 @@ def test_a_threshold_whose_model_is_gone_is_not_verified_in_silence(
         "sensitive.disease.values.flu.alpha",
         "sensitive.disease.values.HIV.alpha",
     ]
+
+
+@pytest.mark.parametrize(("c", "status"), [("9.0", "released"), ("0.4", "infeasible")])
+@pytest.mark.parametrize("kind", ["table", "view"])
+def test_thresholds_in_a_table_give_the_same_result(
+    people: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, c: str, status: str, kind: str
+) -> None:
+    """Where nothing can hold, it says of each threshold what was measured; and so does a check of a node."""
+    policy = Policy.parse(FULL.replace("c = 9.0", f"c = {c}").replace('kind = "table"', f'kind = "{kind}"'))
+
+    def told() -> list[object]:
+        result = duckanon.run(policy, people)
+        rows = people.execute("FROM released ORDER BY ALL").fetchall() if result.status == "released" else []
+        people.execute(f"DROP {kind} IF EXISTS released")
+        return [result.status, result.constraints, rows, duckanon.check(policy, people, levels={"age": 0}).constraints]
+
+    each = told()
+    assert each[0] == status
+    monkeypatch.setattr(registry, "MOST_OWN", 0)
+    assert told() == each

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from tests.support.command import Command
 from tests.support.far import PostgresDatabase
 from tests.support.folder import Folder
+from tests.support.page import Page
 from tests.support.people import EXPORT, NAMED, PEOPLE
 
 
@@ -21,36 +21,6 @@ from tests.support.people import EXPORT, NAMED, PEOPLE
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the pictures are not the point: drawing them takes ten times as long as the rest."""
     monkeypatch.setattr("duckanon.pages.html._charts", lambda _: {})
-
-
-class Page(HTMLParser):
-    """What a page holds: its figures, its text, its tags."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.figures: dict[str, list[float | None]] = {}
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.source = path.read_text(encoding="utf-8")
-        self.feed(self.source)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append((tag, found))
-        if tag == "data":
-            value = found["value"]
-            self.figures.setdefault(str(found["data-figure"]), []).append(float(value) if value else None)
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(data)
-
-    @property
-    def words(self) -> str:
-        return "".join(self.texts)
-
-    def only(self, name: str) -> float | None:
-        (value,) = self.figures[name]
-        return value
 
 
 def same_figures(page: Page, told: Any) -> None:
@@ -94,13 +64,13 @@ def harmless(page: Page) -> None:
 def test_the_figures_are_those_of_the_run_and_of_the_release_that_stands(people: Folder, duckanon: Command) -> None:
     policy, page, again = people.policy(PEOPLE), people.path / "one.html", people.path / "two.html"
     told = duckanon("run", policy, "--json", "--report", page).json
-    same_figures(Page(page), told)
+    same_figures(Page.of(page), told)
     assert duckanon("report", policy, "-o", again).code == 0
     assert again.read_text("utf-8") == page.read_text("utf-8")
-    harmless(Page(page))
+    harmless(Page.of(page))
     ((label,),) = people.sql("SELECT age FROM people_anonymous GROUP BY age ORDER BY COUNT(*) DESC, age LIMIT 1")
-    assert {label, "age", "disease", "sensitive", "name", "identifier"} <= set(Page(page).texts)
-    assert "person 1" not in Page(page).source
+    assert {label, "age", "disease", "sensitive", "name", "identifier"} <= set(Page.of(page).texts)
+    assert "person 1" not in Page.of(page).source
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -111,18 +81,18 @@ def test_a_run_of_long_ago_says_what_the_ledger_knows(people: Folder, duckanon: 
     people.sql("DELETE FROM people WHERE age > 50")
     assert duckanon("run", policy, "--k", 4).code == 0
     assert duckanon("report", policy, "--run", first["id"][:8], "-o", page).code == 0
-    old = Page(page)
+    old = Page.of(page)
     assert old.only("rows.source") == 200
     assert "What is not known" in old.words
     assert "before.k" not in old.figures
     assert duckanon("report", policy, "-o", page).code == 0
-    new = Page(page)
+    new = Page.of(page)
     assert new.figures["threshold"][0] == 4, "the policy as it was run"
     assert "What changed since the last release" in new.words
     assert "threshold of k" in new.words
     people.sql("INSERT INTO people SELECT 'somebody', 33, '02133', 'F', 'flu'")
     assert duckanon("report", policy, "-o", page).code == 0
-    changed = Page(page)
+    changed = Page.of(page)
     assert "before.k" not in changed.figures
     assert changed.only("privacy.k") == new.only("privacy.k")
 
@@ -132,9 +102,9 @@ def test_a_run_of_long_ago_says_what_the_ledger_knows(people: Folder, duckanon: 
 def test_with_a_ledger_or_without_and_of_every_method(text: str, people: Folder, duckanon: Command) -> None:
     policy, page = people.policy(text), people.path / "page.html"
     told = duckanon("run", policy, "--json", "--report", page).json
-    same_figures(Page(page), told)
+    same_figures(Page.of(page), told)
     assert duckanon("report", policy, "-o", page).code == 0
-    same_figures_again = Page(page)
+    same_figures_again = Page.of(page)
     assert same_figures_again.figures["measured"] == [c["measured"] for c in told["constraints"]]
     assert same_figures_again.only("privacy.average_risk") == pytest.approx(told["privacy"]["average_risk"], rel=1e-11)
 
@@ -145,9 +115,9 @@ def test_people_are_counted_in_the_report_too(people: Folder, duckanon: Command)
     text = PEOPLE.replace('table = "people"', 'table = "visits"').replace("k = 3", 'k = 3\nentity = "name"')
     policy, page = people.policy(text), people.path / "page.html"
     told = duckanon("run", policy, "--json", "--report", page).json
-    same_figures(Page(page), told)
+    same_figures(Page.of(page), told)
     assert duckanon("report", policy, "-o", page).code == 0
-    same_figures(Page(page), told)
+    same_figures(Page.of(page), told)
 
 
 def test_names_and_labels_are_text(folder: Folder, duckanon: Command) -> None:
@@ -162,9 +132,9 @@ def test_names_and_labels_are_text(folder: Folder, duckanon: Command) -> None:
     text += '[sensitive."s|t".values."<i>1"]\nalpha = 0.9\n[release]\nkind = "table"\nto = "odd_anonymous"\n# ``` -->\n'
     policy, page, plain = folder.policy(text), folder.path / "page.html", folder.path / "page.md"
     assert duckanon("run", policy, "--report", page).code == 0
-    harmless(Page(page))
-    assert not {tag for tag, _ in Page(page).tags} & {"b", "i"}
-    assert odd in Page(page).words
+    harmless(Page.of(page))
+    assert not {tag for tag, _ in Page.of(page).tags} & {"b", "i"}
+    assert odd in Page.of(page).words
     assert duckanon("report", policy, "-o", plain).code == 0
     rows = [line for line in plain.read_text("utf-8").splitlines() if line.startswith("| ")]
     assert any(r"\<script\>alert('x')\</script\> \& " in row for row in rows)
@@ -263,6 +233,6 @@ def test_of_a_release_on_a_server(postgres_database: PostgresDatabase, tmp_path:
     text = re.sub(r"\[quasi_identifiers.zip\]\n.*\n", "", text)
     policy, page = folder.policy(text), tmp_path / "page.html"
     told = duckanon("run", policy, "--db", database.address, "--json", "--report", page).json
-    same_figures(Page(page), told)
+    same_figures(Page.of(page), told)
     assert duckanon("report", policy, "--db", database.address, "-o", page).code == 0
-    same_figures(Page(page), told)
+    same_figures(Page.of(page), told)

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from duckanon.proposal.names import meanings_of
+from duckanon.clues.names import meanings_of
+from duckanon.clues.patterns import IDENTIFYING, PATTERNS
 from duckanon.proposal.numbers import cuts, is_skewed, widths
-from duckanon.proposal.patterns import IDENTIFYING, PATTERNS
 from duckanon.proposal.spread import _SHARES, Spread
 
 pytestmark = pytest.mark.unit

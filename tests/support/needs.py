@@ -29,6 +29,11 @@ def installed_postgres() -> Path | None:
     return min(found).parent if found else None
 
 
+def chromium() -> str | None:
+    """The browser that is installed."""
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 def unless(there: object, why: str) -> str | None:
     return None if there else why
 
@@ -36,6 +41,7 @@ def unless(there: object, why: str) -> str | None:
 # Why it is missing, if it is. What can be seen only by trying (dbt is installed on the first run) says so there.
 NEEDS: Mapping[str, Callable[[], str | None]] = {
     "adult": lambda: unless((ADULT / "adult.csv").exists(), f"the Adult data set is not in {ADULT} (DUCKANON_ADULT)"),
+    "chromium": lambda: unless(chromium(), "Chromium is not installed"),
     "dbt": lambda: None,
     "duckdb_cli": lambda: unless(duckdb_shell(), "the duckdb command is not installed"),
     "full_device": lambda: unless(Path("/dev/full").exists(), "there is no /dev/full"),

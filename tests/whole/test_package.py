@@ -26,6 +26,8 @@ def test_the_wheel_carries_sql_and_hierarchies(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"duckanon/sql/macros.sql", "duckanon/sql/demo.sql", "duckanon/hierarchies/us_states.csv"} <= set(names)
     assert {"duckanon/pages/style.css", "duckanon/pages/templates/report.html.j2"} <= set(names)
+    page = {"explore.js", "explore.css", "templates/explore.html.j2", "templates/figures.html.j2"}
+    assert {f"duckanon/exploration/{name}" for name in page} <= set(names)
 
 
 def test_the_source_distribution_carries_the_documentation(wheel: Path) -> None:

@@ -62,21 +62,24 @@ def _connect_file(path: Path, writable: bool, wait: float | None) -> duckdb.Duck
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill) -> None:
-    settings = {
+    settings: dict[str, str | int] = {
         "enable_progress_bar": False,  # it would go to standard output, in between the result
         "async_threads": 0,  # of several threads that write to a full disk, DuckDB 2.0 may wait for one for ever
         "temp_directory": str(spill.path or ""),
-        "memory_limit": limits.memory,
-        "threads": limits.threads,
     }
-    for name, value in settings.items():
-        if value is None:
+    connection.execute("; ".join(_setting(name, value) for name, value in settings.items()))
+    for name, limit in {"memory_limit": limits.memory, "threads": limits.threads}.items():
+        if limit is None:
             continue
         try:
-            connection.execute(f"SET {name} = {exp.convert(value).sql('duckdb')}")
+            connection.execute(_setting(name, limit))
         except duckdb.Error:
             remedy = "write such as --memory-limit 2GB, --threads 2"
-            raise EngineError(f"--{name.replace('_', '-')}: '{value}' is not possible; {remedy}") from None
+            raise EngineError(f"--{name.replace('_', '-')}: '{limit}' is not possible; {remedy}") from None
+
+
+def _setting(name: str, value: str | int) -> str:
+    return f"SET {name} = {exp.convert(value).sql('duckdb')}"
 
 
 def make_database(path: Path, script: str = "") -> None:

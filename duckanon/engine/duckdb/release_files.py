@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from duckanon.engine.duckdb.client_errors import explained
 from duckanon.engine.duckdb.files import copy_options, escaped, inside, read_back, text, written
-from duckanon.engine.duckdb.types import type_of
 from duckanon.engine.types import Column
 from duckanon.policy import Release
 
@@ -29,8 +28,7 @@ class ReleaseFiles:
     def write(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
         rows, options = query.sql(self.workbench.dialect, identify=True), copy_options(release, metadata)
         if release.options.escape_formulas:
-            columns = [Column(row[0], type_of(row[1])) for row in self.workbench.fetch(f"DESCRIBE {rows}")]
-            rows = f"SELECT {written(columns, release)} FROM ({rows})"
+            rows = f"SELECT {written(self.workbench.shape(query), release)} FROM ({rows})"
         with self._one_thread() if release.options.partition_by else nullcontext():
             self.workbench.run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
 

@@ -79,8 +79,9 @@ def find_files(path: str, fetch: Fetch) -> SourceFiles:
     if absolute.is_dir():
         return _in_folder(path, absolute, fetch)
     # A file of that very name, if there is one: its name may have signs that mean more in a pattern.
-    pattern = escaped(absolute) if absolute.is_file() else str(absolute)
-    found = _glob(pattern, fetch)
+    one = absolute.is_file()
+    pattern = escaped(absolute) if one else str(absolute)
+    found = [str(absolute)] if one else _glob(pattern, fetch)
     if not found and _reader(path) is not None:
         raise EngineError(f"source.file: {path}: there is no such file")
     return SourceFiles(path, _one_reader(path, found), [pattern], found)

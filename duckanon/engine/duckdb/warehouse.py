@@ -104,10 +104,9 @@ class DuckDB(Workbench):
             raise
 
     def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
-        """Nothing is copied: what is counted is there already, and its number costs nothing."""
-        self.execute(create("TABLE", name, query, temporary=True), note)
+        """Nothing is copied: what is counted is there already, and DuckDB says its number."""
+        ((rows,),) = self.fetch(create("TABLE", name, query, temporary=True), note)
         if told is not None:
-            ((rows,),) = self.fetch(exp.select("COUNT(*)").from_(name))
             told(rows)
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
@@ -199,6 +198,8 @@ class DuckDB(Workbench):
         return patterns_of(path)
 
     def database_files(self) -> list[Path]:
+        if not self.persistent:
+            return []
         paths = [path for (path,) in self.fetch("SELECT path FROM duckdb_databases() WHERE path IS NOT NULL")]
         return [Path(path + ending) for path in paths for ending in ("", ".wal")]
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.hierarchy.computed.units import Units, most_decimals
-from duckanon.query.expressions import literal, sql
+from duckanon.query.expressions import double, literal, sql
 from duckanon.query.functions import extracted
 
 
@@ -54,6 +54,15 @@ class IntervalsKind:
         upper = sql("(:lower) + :width", lower=lower, width=literal(self._width(level)))
         lower, upper = (self.units.written(bound) for bound in (lower, upper))
         return sql("'[' || :lower || ', ' || :upper || ')'", lower=lower, upper=upper)
+
+    def middle(self, value: exp.Expr, level: int) -> exp.Expr:
+        """The middle of the range that a value lies in, at `level` ≥ 1."""
+        return sql(
+            "(CAST(:lower AS DOUBLE) + :half) / :scale",
+            lower=exp.paren(self.order(value, level)),
+            half=double(self._width(level) / 2),
+            scale=double(10**self.units.decimals),
+        )
 
     def unmapped(self, value: exp.Expr) -> exp.Expr | None:
         return self.units.unmapped(value)

@@ -53,6 +53,22 @@ _WORDS = {
         comment comments note notes notiz notizen remark remarks bemerkung bemerkungen kommentar observation
         observations description beschreibung freitext freetext memo message nachricht text remarque
         comentario commento""",
+    "age": "age ages alter lebensalter edad idade leeftijd aetas",
+    "birth": """
+        birth birthday birthdate birthyear dob yob born dateofbirth yearofbirth geboren geburt geburtsdatum
+        geburtsjahr geburtstag naissance datenaissance nacimiento nascita nascimento geboortedatum""",
+    "date": "date dates day datum fecha timestamp dob dateofbirth geburtsdatum geboortedatum",
+    "place": """
+        city town village county district municipality precinct borough parish neighborhood neighbourhood
+        censustract geocode stadt ort gemeinde landkreis kreis bezirk ville commune ciudad municipio comune
+        citta cidade gemeente plaats""",
+}
+# By its name a column holds what is a person's own, in words.
+NAMING = {
+    "email": "an e-mail address",
+    "phone": "a telephone number",
+    "address": "an address",
+    "number": "a number that is a person's own",
 }
 _KNOWN = {meaning: frozenset(words.split()) for meaning, words in _WORDS.items()}
 # A name is a person's where it stands alone, or beside a word for people.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from duckanon.census.source import plain
+from duckanon.census.plain import plain
+from duckanon.clues.patterns import PATTERNS, Pattern
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.types import Family
-from duckanon.proposal.patterns import PATTERNS, Pattern
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.functions import matches
 

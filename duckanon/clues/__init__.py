@@ -1,0 +1,1 @@
+"""What the name of a column says of it, and what its values look like."""
