@@ -28,4 +28,4 @@ def legend(measurer: Measurer) -> Iterator[str]:
 def _columns(census: Census) -> dict[str, str]:
     named = {f"q{hierarchy.index}": hierarchy.column.name for hierarchy in census.hierarchies}
     named |= {f"s{values.index}": values.column.name for values in census.sensitive}
-    return named | {f"k{position}": kept.name for position, kept in enumerate(census.keep)}
+    return named | {short: kept.name for short, kept in zip(census.kept_columns, census.keep, strict=True)}

@@ -26,13 +26,15 @@ from duckanon.search.lattice import Node
 
 
 def count_rows(released: Relation, census: Census, scratch: Scratch) -> RowCounts:
-    """What a release shows, pseudonyms aside: it is read once, where it lies, in the engine of the `scratch`."""
-    names = [*_quasi_identifiers(census), *(v.column.name for v in census.sensitive), *_kept(census)]
+    """What a release shows, pseudonyms aside: it is read once, where it lies, in the engine of the `scratch`. Kept
+    columns that are set aside, since nearly every row has its own, are asked of the release itself."""
+    names = [*_quasi_identifiers(census), *(v.column.name for v in census.sensitive)]
+    names += [] if census.aside else _kept(census)
     copies = free_name("n", names)
     number = sql("COUNT(*)").as_(copies, quoted=True)
     counts = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
     kept = scratch.table("distinct_rows", counts, "verify: the rows that are shown, counted")
-    return RowCounts(kept, {name: name for name in names}, copies)
+    return RowCounts(kept, {name: name for name in names}, copies, released.table if census.aside else None)
 
 
 def audit_release(

@@ -22,6 +22,7 @@ class RowCounts:
     table: exp.Table
     names: Mapping[str, str]  # of columns of the relation, and what they are called in the table
     copies: str = "n"
+    relation: exp.Table | None = None  # itself, where some of its columns are not in the table
 
 
 @dataclass(frozen=True)

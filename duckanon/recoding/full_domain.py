@@ -14,6 +14,7 @@ from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, literal, sql
+from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
@@ -111,18 +112,22 @@ class FullDomain:
         return sorted_cells(self.shown, *self.cells(), source, labels)
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        if self.shown.aside:
+            return rows_with_kept(self._plan(), self.shown, *self.cells(), source, labels)
         return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        return rows_over_source(self._plan(), self.shown, source, scratch)
+
+    def _plan(self) -> Plan:
         keys = [column(key, "classes") for key in self.at.keys]
         classes = self._classes().select(*keys, sql("CAST(classes.x AS BIGINT)").as_("x"))
-        plan = Plan(
+        return Plan(
             codings=tuple(self.at.codings()),
             shown=tuple(self.numbers.labels(self.at.shown_labels(self.shown))),
             classes=self.numbers.told(classes, "classes"),
             keys=tuple(self.at.keys),
         )
-        return rows_over_source(plan, self.shown, source, scratch)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
         census, node, keep = self.at.census, self.at.node, cache(keep)

@@ -20,6 +20,7 @@ from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
 from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
 from duckanon.query.steps import select, united, with_steps
+from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
@@ -145,18 +146,26 @@ class LocalRecoding:
     def types(self) -> dict[str, Type]:
         return {h.column.name: DOUBLE if h.is_number else TEXT for h in self.census.hierarchies}
 
-    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
+    def _cells(self) -> tuple[Cells, list[Shown]]:
         codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.census.others}
         cells = exp.select(*codes.values(), sql("SUM(cells.n)").as_("n"))
         cells = self.numbers.joined(cells.from_(exp.alias_(self.placed, "cells", table=True)), "cells")
         cells = cells.group_by(*codes.values())
         shown = self.numbers.shown([Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies])
-        return sorted_cells(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+        return Cells(cells, (*codes, "n")), shown
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
+        return sorted_cells(self.census, *self._cells(), source, labels)
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        if self.census.aside:
+            return rows_with_kept(self._plan(), self.census, *self._cells(), source, labels)
         return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        return rows_over_source(self._plan(), self.census, source, scratch)
+
+    def _plan(self) -> Plan:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]
         if self.census.left_out:
             uncoded = [h for h in self.census.hierarchies if not h.coded]
@@ -172,14 +181,13 @@ class LocalRecoding:
         shown = [Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
         classes = exp.select(*map(column, self.keys), sql("CAST(SUM(n) AS BIGINT)").as_("x")).from_(self.placed)
         classes = classes.group_by(*map(column, self.keys))
-        plan = Plan(
+        return Plan(
             codings=tuple(codings),
             shown=tuple(self.numbers.labels(shown)),
             classes=self.numbers.told(exp.select("classes.*").from_(classes.subquery("classes")), "classes"),
             keys=tuple(self.keys),
             placement=exp.select(*codes_of_tuple, *of_values, *map(column, self.keys)).distinct().from_(self.placed),
         )
-        return rows_over_source(plan, self.census, source, scratch)
 
     def _labels(self, hierarchy: Hierarchy) -> exp.Select:
         return exp.select(column("id").as_("code"), "label").distinct().from_(self.listed[hierarchy.index])

@@ -29,6 +29,9 @@ class Labels(Protocol):
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         """What is `known` (code, label), at least for the codes that are `shown`."""
 
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        """What sorts the rows, beside what they show."""
+
 
 class AsTheyAre:
     """Nothing is kept: the release is one query."""
@@ -38,6 +41,9 @@ class AsTheyAre:
 
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         return known
+
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        return query
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,10 @@ class Dictionaries:
         query = exp.select("code", "label").from_(known.subquery("known"))
         query = query.where(exp.In(this=column("code"), query=shown.subquery()))
         return exp.select("code", "label").from_(self.scratch.dictionary(thing, query))
+
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        """Kept, so that a planner knows how few they are."""
+        return exp.select("*").from_(self.scratch.table(thing, query, "numbers that sort the release"))
 
 
 AS_THEY_ARE = AsTheyAre()
@@ -117,12 +127,12 @@ def label_steps(
             named[hierarchy.column.name] = hierarchy.removed
             continue
         step = f"labels_{hierarchy.index}"
-        steps[step] = labels.labels(step, part.labels, _codes(released, part.code))
+        steps[step] = labels.labels(step, part.labels, codes_in(released, part.code))
         labelled, named[hierarchy.column.name] = _labelled(labelled, part.code, step)
     for values in census.sensitive:
         code, step = f"s{values.index}", f"values_{values.index}"
         value = exp.select("code", column("value").as_("label")).from_(values.table)
-        steps[step] = labels.labels(step, value, _codes(released, code))
+        steps[step] = labels.labels(step, value, codes_in(released, code))
         labelled, named[values.column.name] = _labelled(labelled, code, step)
     for position, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{position}", "released_cells")
@@ -130,7 +140,7 @@ def label_steps(
     return {**steps, "labelled_cells": labelled.select(*outputs, column("n", "released_cells"))}
 
 
-def _codes(cells: exp.Select, code: str) -> exp.Select:
+def codes_in(cells: exp.Select, code: str) -> exp.Select:
     return exp.select(column(code)).distinct().from_(cells.subquery("cells"))
 
 

@@ -90,7 +90,7 @@ class Measurer:
         """The census without the columns that no constraint asks for."""
         census = self.census
         asked, rows = self.asked, self.unit is ROWS
-        if rows and len(asked) == len(census.sensitive) and not census.keep:
+        if rows and len(asked) == len(census.others):
             return census.table
         query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
         if not rows:

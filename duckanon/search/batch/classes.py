@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
-from duckanon.search.batch.keys import NodeKeys
+from duckanon.search.batch.keys import NodeKeys, one_below_another
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 
@@ -57,10 +57,10 @@ class NodeClasses:
 
     def _of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""
-        positions = ", ".join(str(position) for position in range(len(nodes)))
+        positions = one_below_another([str(position) for position in range(len(nodes))])
         values = "".join(f'"s{index}", ' for index in self._sensitive)
         values += "".join(f"{name}, " for name in (*self._unit.columns, *(["m"] if self._sizes else [])))
-        cells = f"SELECT UNNEST([{positions}]) AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
+        cells = f"SELECT {positions} AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._text}'
 
 

@@ -31,7 +31,7 @@ class NodeKeys:
     def keys(self, nodes: list[Node]) -> str:
         """The keys of the nodes, one below the other."""
         words = zip(self.names, *map(self._packed, nodes), strict=True)
-        return ", ".join(f'UNNEST([{", ".join(keys)}]) AS "{name}"' for name, *keys in words)
+        return ", ".join(f'{one_below_another(keys)} AS "{name}"' for name, *keys in words)
 
     def _packed(self, node: Node) -> list[str]:
         pairs = zip(self.hierarchies, node, strict=True)
@@ -67,6 +67,11 @@ class NodeKeys:
         cell = sql(":offset + CAST(:code AS BIGINT)", offset=offset, code=code)
         cost = sql(":ncp * :importance", ncp=exp.paren(hierarchy.ncp(level)), importance=double(hierarchy.importance))
         return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)
+
+
+def one_below_another(values: list[str]) -> str:
+    """In a SELECT list: the row once for each of the values. To repeat it once takes time, too."""
+    return f"UNNEST([{', '.join(values)}])" if len(values) > 1 else values[0]
 
 
 def costly_levels(hierarchy: Hierarchy) -> range:
