@@ -17,7 +17,21 @@ from pathlib import Path
 
 import duckdb
 
-from bench import exports, growth, local, macros, memory, peers, rules, scale, search, thresholds, warehouses, whole
+from bench import (
+    exports,
+    growth,
+    local,
+    macros,
+    memory,
+    peers,
+    repetition,
+    rules,
+    scale,
+    search,
+    thresholds,
+    warehouses,
+    whole,
+)
 from bench.figures import Figure, Setting, summary
 
 PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
@@ -34,6 +48,7 @@ PARTS: dict[str, Callable[[Setting], list[Figure]]] = {
     "values": growth.with_values,
     "memory": memory.within_a_limit,
     "macros": macros.against_plain_sql,
+    "repetition": repetition.of_rows,
     "scale": scale.of_runs,
     "warehouses": warehouses.against_their_own_floor,
     "cluster": warehouses.of_a_cluster,

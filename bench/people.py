@@ -45,6 +45,7 @@ DONOR_QI = {
 _DONORS = 63_441
 ADULT = ["age", "education", "marital-status", "native-country", "race", "salary-class", "sex", "workclass"]
 SENSITIVE = "occupation"
+KEPT = "zip"
 _ADULT_ROWS = 30_000  # about as many as Adult has
 
 
@@ -56,6 +57,7 @@ class Data:
     file: Path
     hierarchies: dict[str, str | None]
     others: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # released as they are
 
     @property
     def names(self) -> list[str]:
@@ -69,7 +71,7 @@ class Data:
     @property
     def columns(self) -> str:
         """All that is released, for SQL."""
-        return ", ".join(f'"{name}"' for name in (*self.names, SENSITIVE))
+        return ", ".join(f'"{name}"' for name in (*self.names, SENSITIVE, *self.kept))
 
     def first(self, count: int) -> Data:
         """The same file with only its first quasi-identifiers."""
@@ -87,6 +89,12 @@ def people(folder: Path, rows: int) -> Path:
 
 def invented(folder: Path, rows: int) -> Data:
     return Data(f"{rows:,} people", people(folder, rows), QI, others=("income",))
+
+
+def with_kept_zip(folder: Path, rows: int) -> Data:
+    """With a postal code that is kept, and makes most rows different."""
+    file = made(folder / f"kept_{rows}.parquet", f"SELECT {', '.join((*NAMES, SENSITIVE, KEPT))} FROM ({_sql(rows)})")
+    return Data(f"{rows:,} people", file, QI, kept=(KEPT,))
 
 
 def wide(folder: Path, rows: int) -> Data:
@@ -124,7 +132,7 @@ def donors(folder: Path) -> Data:
 def as_csv(data: Data) -> Data:
     """The same columns as a CSV file beside it."""
     file = made(data.file.with_suffix(".csv"), f"SELECT {data.columns} FROM '{data.file}'")
-    return Data(data.name, file, data.hierarchies)
+    return Data(data.name, file, data.hierarchies, kept=data.kept)
 
 
 def made(path: Path, query: str, options: str = "") -> Path:

@@ -48,7 +48,7 @@ def written(data: Data, wanted: Wanted, to: str = "released.parquet") -> str:
         f"where = {json.dumps(wanted.where)}\n{limit}",
         f"[release]\nkind = {json.dumps(wanted.kind)}\nto = {json.dumps(to)}",
         f"partition_by = {json.dumps([wanted.partition_by])}" if wanted.partition_by else "",
-        f"[columns]\nidentifiers = {json.dumps(data.others)}",
+        f"[columns]\nidentifiers = {json.dumps(data.others)}\nkeep = {json.dumps(data.kept)}",
         f"[sensitive.{SENSITIVE}]\n{wanted.rules}",
         *(_section(name, hierarchy) for name, hierarchy in data.hierarchies.items()),
     ]

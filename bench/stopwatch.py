@@ -13,6 +13,10 @@ _AT_LEAST = 0.2  # seconds: what is short is repeated more often
 _KILOBYTE = 1 if sys.platform == "darwin" else 1024  # the unit of ru_maxrss
 
 
+# Does something, and says how long that took.
+Clock = Callable[[Callable[[], object]], float]
+
+
 def best(action: Callable[[], object], times: int) -> float:
     """The shortest of several runs, in seconds."""
     return least(lambda: seconds_of(action), times)
@@ -30,6 +34,13 @@ def seconds_of(action: Callable[[], object]) -> float:
     start = time.perf_counter()
     action()
     return time.perf_counter() - start
+
+
+def cpu_of(action: Callable[[], object]) -> float:
+    """Seconds of all cores, in this process."""
+    start = time.process_time()
+    action()
+    return time.process_time() - start
 
 
 @dataclass(frozen=True)

@@ -52,9 +52,10 @@ def _postgres() -> Iterator[str]:
 
 @contextmanager
 def _spark(master: str = "local[2]") -> Iterator[str]:
+    """As it comes, not as the tests have it, where nothing is worth compiling."""
     from tests.support.spark import spark
 
-    with spark(master) as server, server.lake() as lake:
+    with spark(master, {}) as server, server.lake() as lake:
         yield lake.address
 
 

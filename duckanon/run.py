@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as changed
+from functools import partial
 from typing import Any
 
 from duckanon.audit.people import people_of_release
@@ -142,7 +143,8 @@ class Run:
             return unchanged
         warnings = tuple(self.record.asks_for_less())
         with timed("census", f"counting {policy.name}") as facts:
-            census = take_census(policy, source, scratch, lambda counts: self.counting(counts, facts))
+            told = partial(self.counting, facts=facts)
+            census = take_census(policy, source, scratch, told, whole=self.options.incremental)
             self.record.take_fingerprints(source, census.counted)
             facts["rows"] = census.rows
         problem = Problem.of(policy, census)
@@ -164,7 +166,7 @@ class Run:
             there = scratch if home is scratch.engine else self.there
             people = people_of_release(found.recoding, source, released, there)
             counts = count_rows(released, census, there)
-            audited = audit_release(policy, counts, census, people, there)
+            audited = audit_release(policy, counts, census, people, there, found.recoding.node)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)

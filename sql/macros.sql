@@ -127,6 +127,91 @@ COMMENT ON MACRO TABLE duckanon.risk IS
     'Re-identification risk: highest_risk, average_risk, rows_at_risk (in classes smaller than k), unique_rows.';
 
 -- ---------------------------------------------------------------------------------------------------------------
+-- k_map(tbl, qi, population): among how many people of a population every row of the table is hidden. Both tables show
+-- the quasi-identifiers at the same levels, under the same names.
+--   Output  k_map: the least rows of the population with the quasi-identifiers of a class; classes and row_count: of
+--           the table; population_rows; covered_rows: of these, in a class of the table.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.k_map(tbl, qi, population) AS TABLE
+SELECT
+    min(m) FILTER (x > 0) AS k_map,
+    count(*) FILTER (x > 0) AS classes,
+    coalesce(sum(x), 0)::BIGINT AS row_count,
+    coalesce(sum(m), 0)::BIGINT AS population_rows,
+    coalesce(sum(m) FILTER (x > 0), 0)::BIGINT AS covered_rows
+FROM (
+    SELECT COLUMNS('^q_'), sum(x)::BIGINT AS x, sum(m)::BIGINT AS m
+    FROM (
+        SELECT COLUMNS(qi) AS "q_\0", 1 AS x, 0 AS m
+        FROM query_table(CASE
+            WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+                THEN error('duckanon.k_map: qi must be a list of one or more column names')
+            ELSE tbl END)
+        UNION ALL BY NAME
+        SELECT COLUMNS(qi) AS "q_\0", 0 AS x, 1 AS m
+        FROM query_table(population)
+    )
+    GROUP BY ALL
+);
+
+COMMENT ON MACRO TABLE duckanon.k_map IS
+    'The k of k-map: k_map (least rows of the population in a class), classes, row_count, population_rows, covered_rows.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- presence(tbl, qi, population): how surely it is known of somebody in the population whether the table has them.
+--   Output  least_presence, most_presence: rows of the table for every row of the population with the same
+--           quasi-identifiers; 0 where the table has none, and of a class that the population lacks its rows.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.presence(tbl, qi, population) AS TABLE
+SELECT min(x / greatest(m, 1)) AS least_presence, max(x / greatest(m, 1)) AS most_presence
+FROM (
+    SELECT COLUMNS('^q_'), sum(x)::BIGINT AS x, sum(m)::BIGINT AS m
+    FROM (
+        SELECT COLUMNS(qi) AS "q_\0", 1 AS x, 0 AS m
+        FROM query_table(CASE
+            WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+                THEN error('duckanon.presence: qi must be a list of one or more column names')
+            ELSE tbl END)
+        UNION ALL BY NAME
+        SELECT COLUMNS(qi) AS "q_\0", 0 AS x, 1 AS m
+        FROM query_table(population)
+    )
+    GROUP BY ALL
+);
+
+COMMENT ON MACRO TABLE duckanon.presence IS
+    'The bounds of presence in a population: least_presence, most_presence.';
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- journalist_risk(tbl, qi, population, k := 5): risk of re-identification by someone who knows the quasi-identifiers of
+-- everybody in the population, and not who is in the table.
+--   Output  highest_risk: 1 / the least m_i; average_risk: that of a random row, what a marketer may hope for;
+--           rows_at_risk: rows in classes with fewer than k rows of the population. m_i counts these, 1 at the least.
+--   NULL    a quasi-identifier value of its own.
+CREATE OR REPLACE MACRO duckanon.journalist_risk(tbl, qi, population, k := 5) AS TABLE
+SELECT
+    1 / min(greatest(m, 1)) FILTER (x > 0) AS highest_risk,
+    sum((x / greatest(m, 1))::DECIMAL(38, 15))::DOUBLE / nullif(sum(x), 0) AS average_risk,
+    coalesce(sum(x) FILTER (m < coalesce(k, error('duckanon.journalist_risk: k is NULL'))), 0)::BIGINT AS rows_at_risk
+FROM (
+    SELECT COLUMNS('^q_'), sum(x)::BIGINT AS x, sum(m)::BIGINT AS m
+    FROM (
+        SELECT COLUMNS(qi) AS "q_\0", 1 AS x, 0 AS m
+        FROM query_table(CASE
+            WHEN typeof(qi) <> 'VARCHAR[]' OR len(qi) = 0
+                THEN error('duckanon.journalist_risk: qi must be a list of one or more column names')
+            ELSE tbl END)
+        UNION ALL BY NAME
+        SELECT COLUMNS(qi) AS "q_\0", 0 AS x, 1 AS m
+        FROM query_table(population)
+    )
+    GROUP BY ALL
+);
+
+COMMENT ON MACRO TABLE duckanon.journalist_risk IS
+    'Risk among the people of a population: highest_risk, average_risk, rows_at_risk (among fewer than k of them).';
+
+-- ---------------------------------------------------------------------------------------------------------------
 -- row_risk(tbl, qi): how easily each row is recognized.
 --   Output  all columns of tbl; class_size: x_i of the row's class; risk: 1 / x_i. In no particular order.
 --   NULL    a quasi-identifier value of its own.

@@ -15,6 +15,9 @@ def legend(measurer: Measurer) -> Iterator[str]:
     coded = [h for h in census.hierarchies if h.coded]
     codes = "".join(f"{h.code(h.lowest)} is the code of {h.column.name} at level {h.lowest}; " for h in coded[:1])
     people = "; people: of a class; e: a person, p: those in one cell only" if census.people is not None else ""
+    people += (
+        "; m: rows of the population in a cell, population: below the label of a class" if census.population else ""
+    )
     yield f"{codes}n: rows of a cell, x: of a class, y: of a class with one value{people}"
     if measurer.judged:
         figures = {name: rule.constraint for part in measurer.judged for name, rule in part.figures.items()}
@@ -25,4 +28,4 @@ def legend(measurer: Measurer) -> Iterator[str]:
 def _columns(census: Census) -> dict[str, str]:
     named = {f"q{hierarchy.index}": hierarchy.column.name for hierarchy in census.hierarchies}
     named |= {f"s{values.index}": values.column.name for values in census.sensitive}
-    return named | {f"k{position}": kept.name for position, kept in enumerate(census.keep)}
+    return named | {short: kept.name for short, kept in zip(census.kept_columns, census.keep, strict=True)}

@@ -17,7 +17,7 @@ from sqlglot import ErrorLevel
 from duckanon.analysts.dialects import OWN
 from duckanon.errors import Fault, UsageError
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import column_models
+from duckanon.models.registry import column_models, size_models
 from duckanon.query.counts import ClassedTable
 from duckanon.query.metrics import Metric, MetricRequest
 from duckanon.query.names import quoted, split_name
@@ -45,18 +45,22 @@ def metric_queries(
     l: int = 2,  # noqa: E741
     c: float = 0.5,
     numeric: frozenset[str] = frozenset(),
+    population: str | None = None,
 ) -> list[Metric]:
     """Every metric of a table, whose name is spelled as in SQL.
 
-    `numeric` are the sensitive columns of numbers, whose t-closeness is taken in their order.
+    `numeric` are the sensitive columns of numbers, whose t-closeness is taken in their order. `population`: a table of
+    everybody, with the same quasi-identifiers.
     """
-    source = split_name(table)
+    source, everybody = split_name(table), split_name(population) if population is not None else None
     faults = [*_table_faults(table, source), *_column_faults(qi, sensitive, numeric), *_threshold_faults(k, l, c)]
+    faults += _table_faults(population, everybody, "population") if population is not None else ()
     if faults or source is None:
         raise UsageError(faults)
-    request = MetricRequest(ClassedTable(source, qi), k, l, c)
+    request = MetricRequest(ClassedTable(source, qi), k, l, c, everybody)
     ordered = {name.lower() for name in numeric}
     metrics = list(K_ANONYMITY.metrics(request))
+    metrics += [metric for model in size_models() for metric in model.metrics(request)]
     for name in sensitive:
         found = [m for model in column_models() for m in model.metrics(request, name, name.lower() in ordered)]
         metrics += sorted(found, key=lambda metric: metric.order)
@@ -73,11 +77,12 @@ def metrics_script(
     l: int = 2,  # noqa: E741
     c: float = 0.5,
     numeric: frozenset[str] = frozenset(),
+    population: str | None = None,
 ) -> str:
     """The metrics of a table as a script for one of DIALECTS: each query under the question that it answers."""
     if dialect not in DIALECTS:
         raise UsageError([Fault("dialect", f"no dialect '{dialect}'", f"one of {', '.join(DIALECTS)}")])
-    metrics = metric_queries(table, qi, sensitive, k=k, l=l, c=c, numeric=numeric)
+    metrics = metric_queries(table, qi, sensitive, k=k, l=l, c=c, numeric=numeric, population=population)
     header = [
         f"Privacy metrics of {table}, for {dialect}. Nothing is written.",
         f"Quasi-identifiers: {', '.join(map(quoted, qi))}. A class is the rows that share them all; NULL is a value.",
@@ -101,11 +106,11 @@ def comment(text: str) -> str:
 # -- faults -------------------------------------------------------------------------------------------
 
 
-def _table_faults(spelled: str, parts: list[str] | None) -> Iterator[Fault]:
+def _table_faults(spelled: str, parts: list[str] | None, where: str = "table") -> Iterator[Fault]:
     if parts is None:
-        yield Fault("table", f"'{spelled}' is not a name as SQL spells it", 'quote odd names: clinic."odd name"')
+        yield Fault(where, f"'{spelled}' is not a name as SQL spells it", 'quote odd names: clinic."odd name"')
     elif len(parts) > _MOST_PARTS:
-        yield Fault("table", f"'{spelled}' has {len(parts)} parts", "at most catalog.schema.table")
+        yield Fault(where, f"'{spelled}' has {len(parts)} parts", "at most catalog.schema.table")
 
 
 def _column_faults(qi: Sequence[str], sensitive: Sequence[str], numeric: frozenset[str]) -> Iterator[Fault]:

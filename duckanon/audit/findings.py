@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,13 +18,15 @@ from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.levels import shown_level
 from duckanon.models.likeness import FIGURES, likeness_figures, likenesses
-from duckanon.models.registry import asked
+from duckanon.models.questions import Covered, ReleasedSizes, Sample
+from duckanon.models.registry import asked, sizes_asked
+from duckanon.models.risk import risk_figures
 from duckanon.models.wanted import ancestors
 from duckanon.policy import Sensitive
 from duckanon.query.counts import ValueCounts
 from duckanon.query.expressions import case_of, column, literal, sql, table
 
-__all__ = ["Audit", "AuditedColumn", "People", "Rows", "audit"]
+__all__ = ["AskedSizes", "Audit", "AuditedColumn", "People", "Rows", "audit"]
 
 # A sensitive column may have millions of values; the result lists the most frequent, and all that the policy names.
 _MOST_LISTED = 1000
@@ -62,9 +65,31 @@ class AuditedColumn:
     reference: exp.Select
 
 
-def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People | None = None) -> Audit:
-    """Measure a relation against k and every threshold of its sensitive columns; where people are counted, by the
-    `people` that its rows are of."""
+@dataclass(frozen=True)
+class AskedSizes:
+    """What a policy asks of the sizes of classes beside k, and what is known of the population: what the release covers
+    of it, or how much of it the source is."""
+
+    thresholds: Mapping[str, Any]
+    risk: float  # above which a row is at risk
+    covered: Covered | None
+    sample: Sample | None
+
+    def findings(self, released: ReleasedSizes) -> Iterator[Finding]:
+        for model, threshold in sizes_asked(self.thresholds):
+            for constraint in model.constraints(threshold):
+                yield Finding(constraint, _plain(model.measured(constraint, threshold, released)))
+
+
+def audit(
+    k: int,
+    released: Rows,
+    sensitive: list[AuditedColumn],
+    people: People | None = None,
+    asked_sizes: AskedSizes | None = None,
+) -> Audit:
+    """Measure a relation against k, what is asked of sizes and every threshold of its sensitive columns; where people
+    are counted, by the `people` that its rows are of."""
     counted = people or released
     sizes = released.sizes
     rows = sum(size * classes for size, classes in sizes)
@@ -73,6 +98,8 @@ def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People
     least = min((size for size, _ in counted_sizes), default=None)
     everybody = sum(size * count for size, count in counted_sizes)
     findings = [Finding(K_ANONYMITY.constraint(k), least)]
+    by_size = ReleasedSizes(counted_sizes, asked_sizes.covered if asked_sizes else None)
+    findings += asked_sizes.findings(by_size) if asked_sizes else ()
     figures = {}
     for index, part in enumerate(sensitive):
         figures[part.column], found = _sensitive(part, index, counted)
@@ -83,6 +110,7 @@ def audit(k: int, released: Rows, sensitive: list[AuditedColumn], people: People
         "average_risk": classes / everybody if everybody else None,
         "rows_at_risk": sum(size * count for size, count in counted_sizes if size < k),
         "unique_rows": sum(count for size, count in counted_sizes if size == 1),
+        **({"risk": risk_figures(by_size, asked_sizes.risk, asked_sizes.sample)} if asked_sizes else {}),
         "sensitive": figures,
     }
     present = people.everybody() if people else None

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from duckanon.audit import Audit, AuditedColumn, DistinctRows, People, audit
+from duckanon.audit import AskedSizes, Audit, AuditedColumn, DistinctRows, People, audit
+from duckanon.audit.covering import covered_by
 from duckanon.audit.linkable import linkable
 from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import Pseudonym
@@ -14,27 +15,34 @@ from duckanon.census.values import ValueTable
 from duckanon.engine import Engine, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
+from duckanon.models.questions import Sample
+from duckanon.models.risk import enough_rows, risk_asked
 from duckanon.models.wanted import ancestors
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.names import free_name
 from duckanon.query.steps import select
+from duckanon.search.lattice import Node
 
 
 def count_rows(released: Relation, census: Census, scratch: Scratch) -> RowCounts:
-    """What a release shows, pseudonyms aside: it is read once, where it lies, in the engine of the `scratch`."""
-    names = [*_quasi_identifiers(census), *(v.column.name for v in census.sensitive), *_kept(census)]
+    """What a release shows, pseudonyms aside: it is read once, where it lies, in the engine of the `scratch`. Kept
+    columns that are set aside, since nearly every row has its own, are asked of the release itself."""
+    names = [*_quasi_identifiers(census), *(v.column.name for v in census.sensitive)]
+    names += [] if census.aside else _kept(census)
     copies = free_name("n", names)
     number = sql("COUNT(*)").as_(copies, quoted=True)
     counts = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
     kept = scratch.table("distinct_rows", counts, "verify: the rows that are shown, counted")
-    return RowCounts(kept, {name: name for name in names}, copies)
+    return RowCounts(kept, {name: name for name in names}, copies, released.table if census.aside else None)
 
 
-def audit_release(policy: Policy, counts: RowCounts, census: Census, people: People | None, scratch: Scratch) -> Audit:
+def audit_release(
+    policy: Policy, counts: RowCounts, census: Census, people: People | None, scratch: Scratch, node: Node | None = None
+) -> Audit:
     """Measure a release, as it was counted in the engine of the `scratch`, against the policy; t against the source's
-    distribution. And whom it shows by what it does not generalize."""
+    distribution. And whom it shows by what it does not generalize. `node`: the levels that all rows share."""
     shown = _asked(counts, census, scratch)
     audited = []
     for values in census.sensitive:
@@ -42,7 +50,12 @@ def audit_release(policy: Policy, counts: RowCounts, census: Census, people: Peo
         audited.append(AuditedColumn(values.wanted, values.column.name, _type(values), reference))
     numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
     linked = linkable(shown, _kept(census), numbers, policy.k)
-    return replace(audit(policy.k, shown, audited, people), linkable=linked)
+    risk = risk_asked(policy.thresholds)
+    covered = covered_by(counts, census, node, enough_rows(risk), scratch)
+    everybody = policy.people(census.rows)
+    sample = Sample(census.rows, everybody) if everybody is not None else None
+    asked = AskedSizes(policy.thresholds, risk, covered, sample)
+    return replace(audit(policy.k, shown, audited, people, asked), linkable=linked)
 
 
 def _asked(counts: RowCounts, census: Census, scratch: Scratch) -> DistinctRows:

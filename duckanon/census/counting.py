@@ -9,8 +9,11 @@ from typing import cast
 
 from sqlglot import exp
 
+from duckanon.census.aside import Aside, set_aside, without_kept
 from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
+from duckanon.census.plain import plain
+from duckanon.census.population import CountedPopulation, count_population
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
 from duckanon.census.tuples import count_tuples
@@ -24,7 +27,7 @@ from duckanon.hierarchy.ground import build_ground
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
-from duckanon.query.expressions import column, sql, text_of
+from duckanon.query.expressions import column, same, sql, text_of
 
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
@@ -45,8 +48,8 @@ class CensusAfar:
 @dataclass(frozen=True)
 class Census:
     """One row per distinct released tuple: q{i}_{l} for every level that the policy allows, below the top, s{j}, k{j}
-    for kept columns, n; where people are counted, one per tuple and person e. Where a local method needs the numbers
-    that the codes do not tell, from{i} and to{i}: their bounds.
+    for kept columns that are not set aside, n; where people are counted, one per tuple and person e. Where a local
+    method needs the numbers that the codes do not tell, from{i} and to{i}: their bounds.
 
     A column of pseudonyms holds what these are made of: they are made for what is released, and only there.
     """
@@ -63,7 +66,9 @@ class Census:
     people: int | None = None  # of the source, where people are counted
     telling: tuple[str, ...] = ()  # kept columns that may each identify people by themselves
     afar: CensusAfar | None = None  # where the table is in the warehouse
+    population: CountedPopulation | None = None  # as it was counted
     counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
+    aside: Aside | None = None  # where the kept columns are not counted
 
     @property
     def workbench(self) -> Workbench:
@@ -104,10 +109,13 @@ class Census:
 
     @property
     def others(self) -> list[str]:
-        """The columns of what is released beside the quasi-identifiers."""
-        return [f"s{values.index}" for values in self.sensitive] + [
-            f"k{position}" for position in range(len(self.keep))
-        ]
+        """The columns of what is released beside the quasi-identifiers, as far as it is counted."""
+        sensitive = [f"s{values.index}" for values in self.sensitive]
+        return sensitive if self.aside else sensitive + self.kept_columns
+
+    @property
+    def kept_columns(self) -> list[str]:
+        return [f"k{position}" for position in range(len(self.keep))]
 
     def with_lengths(self, longest: dict[int, int | None]) -> Census:
         """The census of a release whose longest values have so many characters, by hierarchy; None: it has no value."""
@@ -139,10 +147,14 @@ class Census:
         return [h.code(level) for h, level in zip(self.hierarchies, levels, strict=True) if level < h.height]
 
 
-def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard) -> Census:
+def take_census(
+    policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard, whole: bool = False
+) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
-    counts there are before they come."""
-    tuples = count_tuples(policy, source, scratch, _limited(policy, told))
+    counts there are before they come. `whole`: kept columns are counted, whatever that costs."""
+    aside = None if whole else set_aside(policy, source)
+    counted = without_kept(source) if aside else source
+    tuples = count_tuples(policy, counted, scratch, _limited(policy, told))
     built, rows = tuples.built, tuples.rows
     people = _people(policy, tuples.every, scratch.workbench)
     sensitive = []
@@ -158,8 +170,9 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         engine = tuples.warehouse
         afar = CensusAfar(tuples.warehouse, tuple(sent_values(v, tuples.warehouse, scratch) for v in sensitive))
         mappings, known = [sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
-    coded = coded_tuples(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
+    coded = coded_tuples(tuples, sensitive, (mappings, known), len(counted.keep), people is not None)
     table = scratch.kept("census", coded, "the census: codes of every level", engine)
+    telling = _telling_columns(source, None if aside else tuples.every, rows, engine)
     if engine.temporary_tables:
         scratch.drop(tuples.every)
         scratch.drop(tuples.known)
@@ -169,7 +182,6 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
-    telling = _telling_columns(source, table, rows, engine)
     warnings += _telling(telling)
     warnings += repeated_identifiers(source)
     census = Census(
@@ -186,9 +198,40 @@ def take_census(policy: Policy, source: BoundSource, scratch: Scratch, told: Tol
         telling=tuple(telling),
         counted=tuples.counted,
         afar=afar,
+        aside=aside,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)
-    return replace(census, warnings=(*warnings, *linked))
+    census = replace(census, warnings=(*warnings, *linked), population=_population(policy, source, census))
+    return replace(census, warnings=(*census.warnings, *_lacking(census)))
+
+
+def _population(policy: Policy, source: BoundSource, census: Census) -> CountedPopulation | None:
+    bound, told = source.population, policy.population
+    if told is not None and told.size is not None and told.size < census.rows:
+        what = f"{told.size:,} is below the {census.rows:,} rows of the source, which is a part of it"
+        raise SourceError([Fault("population.size", what)], policy.file)
+    if bound is None:
+        return None
+    values = [plain(c) for c in bound.columns]
+    return count_population(bound, values, census.hierarchies, census.scratch, _limited(policy, _unheard))
+
+
+def _lacking(census: Census) -> Iterator[str]:
+    """A word on people of the source whom the population has not."""
+    if census.population is None or not census.finest:
+        return
+    names = [column(name) for name in census.finest]
+    counts = [
+        exp.select(*names, sql(f"SUM({n})").as_(n)).from_(rows).group_by(*names)
+        for n, rows in (("n", census.table), ("m", census.population.cells))
+    ]
+    more = sql("COALESCE(SUM(GREATEST(here.n - COALESCE(there.m, 0), 0)), 0)")
+    query = exp.select(sql("CAST(:more AS BIGINT)", more=more)).from_(counts[0].subquery("here"))
+    on = same(census.finest, "here", "there", nulls=False)
+    ((lacking,),) = census.workbench.fetch(query.join(counts[1].subquery("there"), on=on, join_type="left"))
+    if lacking:
+        who = "1 row of the source is" if lacking == 1 else f"{lacking:,} rows of the source are"
+        yield f"population: {who} not in it, by the quasi-identifiers; is it that of the source?"
 
 
 def _limited(policy: Policy, told: Told) -> Told:
@@ -217,15 +260,17 @@ def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | No
     return int(people)
 
 
-def _telling_columns(source: BoundSource, table: exp.Table, rows: int, engine: Engine) -> dict[str, float]:
-    """The kept columns that may identify people by themselves: the share of rows that are alone with their value."""
+def _telling_columns(source: BoundSource, counts: exp.Table | None, rows: int, engine: Engine) -> dict[str, float]:
+    """The kept columns that may identify people by themselves: the share of rows that are alone with their value. They
+    are in the `counts` or, if there are none, in the source itself."""
     told = {}
     for position, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
             continue
-        value = column(f"k{position}")
-        counts = exp.select(sql("SUM(n)").as_("n")).from_(table).where(sql(":v IS NOT NULL", v=value)).group_by(value)
-        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(counts.subquery("c")).where("n = 1"))
+        value, number = (column(f"k{position}"), "SUM(n)") if counts is not None else (plain(kept), "COUNT(*)")
+        same = exp.select(sql(number).as_("n")).from_(counts if counts is not None else source.table)
+        same = same.where(sql(":v IS NOT NULL", v=value)).group_by(value)
+        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(same.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             told[kept.name] = alone / rows
     return told

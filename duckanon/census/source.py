@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from duckanon.census.collations import HAS_COLLATION, collated
+from duckanon.census.population import BoundPopulation, bind_population
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.engine import Column, Reading, Relation, Warehouse
+from duckanon.census.reading import hashed_columns, reading_of
+from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import TEXT, Family, Type
 from duckanon.errors import Fault, Message, SourceError, Value
 from duckanon.models import Numbers
 from duckanon.models.registry import models_of
 from duckanon.policy import (
-    Cuts,
-    Dates,
-    Intervals,
     MappingFile,
     MappingTable,
     Mask,
@@ -26,14 +27,7 @@ from duckanon.policy import (
     QuasiIdentifier,
     Sensitive,
 )
-from duckanon.query.expressions import any_of, column, sql
 from duckanon.query.names import folded, quoted
-
-# Two texts that are equal only under a collation, which the column's own type lends to the literal.
-COLLATED = tuple(
-    f"CASE WHEN FALSE THEN :text ELSE {one} END = {other}"
-    for one, other in (("'a'", "'A'"), ("'e'", "'é'"), ("CHR(233)", "'e' || CHR(769)"))
-)
 
 
 @dataclass(frozen=True)
@@ -48,6 +42,7 @@ class BoundSource:
     identifiers: tuple[Column, ...]  # what names a person: never released, or as pseudonyms
     entity: Column | None  # whose values are the people that are counted; None: rows are
     released: tuple[str, ...]  # the columns of a release, in the source's order
+    population: BoundPopulation | None = None
 
     @property
     def table(self) -> exp.Table:
@@ -57,12 +52,16 @@ class BoundSource:
         """It was bound before the transaction began, and somebody else may have changed its columns since."""
         if self.warehouse.is_workbench:
             return  # whose files are ours
-        now = {c.name: c.type for c in self.warehouse.columns(self.table)}
         bound = [c for _, c in (*self.quasi_identifiers, *self.sensitive)]
         bound += [c for c in self.keep if not isinstance(c, Pseudonym)]
-        changed = [c.name for c in bound if now and now.get(c.name, c.type) != c.type]
+        changed = self._changed(self.table, bound)
+        changed += self._changed(self.population.table, self.population.columns) if self.population else []
         if changed:
             raise SourceError([Fault(name, "was changed under way", "run again") for name in changed], policy.file)
+
+    def _changed(self, rows: exp.Table, bound: Iterable[Column]) -> list[str]:
+        now = {c.name: c.type for c in self.warehouse.columns(rows)}
+        return [c.name for c in bound if now and now.get(c.name, c.type) != c.type]
 
 
 def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: bytes | None = None) -> BoundSource:
@@ -78,7 +77,7 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
         "columns.identifiers": list(policy.identifiers),
         "columns.drop": list(policy.drop),
         "columns.keep": list(policy.keep),
-        "columns.pseudonyms": list(_pseudonyms(policy)),
+        "columns.pseudonyms": list(hashed_columns(policy)),
         "privacy.entity": [policy.entity] if policy.entity is not None else [],
     }
     named = {folded(name) for names in roles.values() for name in names}
@@ -97,7 +96,7 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
     ]
     if faults:
         raise SourceError(faults, policy.file)
-    hashed = {folded(name) for name in _pseudonyms(policy)}
+    hashed = {folded(name) for name in hashed_columns(policy)}
     dropped = {folded(name) for name in policy.drop}
     hidden = {folded(name) for name in (*policy.identifiers, *roles["privacy.entity"])} - hashed | dropped
     entity = by_name[folded(policy.entity)] if policy.entity is not None else None
@@ -108,18 +107,20 @@ def bind_source(policy: Policy, warehouse: Warehouse, scratch: Scratch, key: byt
 
         if faults := list(safe_harbor_faults(policy, compared, relation, warehouse)):
             raise SourceError(faults, policy.file)
+    quasi_identifiers = tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers)
     return BoundSource(
         warehouse,
         relation,
-        tuple((q, by_name[folded(q.column)]) for q in policy.quasi_identifiers),
+        quasi_identifiers,
         tuple((s, by_name[folded(s.column)]) for s in policy.sensitive),
         (
             *(by_name[folded(name)] for name in policy.keep),
-            *(Pseudonym(by_name[folded(name)].name, TEXT, key) for name in _pseudonyms(policy)),
+            *(Pseudonym(by_name[folded(name)].name, TEXT, key) for name in hashed_columns(policy)),
         ),
         tuple(c for c in columns if folded(c.name) in (hidden | hashed) - dropped),
         entity,
         tuple(c.name for c in columns if folded(c.name) not in hidden),
+        bind_population(policy, warehouse, scratch, [c for _, c in quasi_identifiers]),
     )
 
 
@@ -140,7 +141,7 @@ def _must_differ(policy: Policy, columns: list[Column]) -> None:
 
 def _comparable(policy: Policy, columns: list[Column], relation: Relation, warehouse: Warehouse) -> None:
     """Refuse columns in which values that look different count as equal: no class of theirs could be trusted."""
-    hashed = {folded(name) for name in _pseudonyms(policy)}
+    hashed = {folded(name) for name in hashed_columns(policy)}
     generalized = {folded(q.column) for q in policy.quasi_identifiers}
     single = generalized | {folded(s.column) for s in policy.sensitive}
     single |= {folded(policy.entity)} if policy.entity is not None else set()
@@ -163,15 +164,9 @@ def _comparable(policy: Policy, columns: list[Column], relation: Relation, wareh
             what = f"is of type {c.type}, whose text the session of who asks decides, and is named by it"
             faults.append(Fault(c.name, what, "cast it to a text in source.query, in a form of your own"))
     # A file has no collations, and asking it means to guess its format once more.
-    texts = [c for c in columns if c.type.is_text and policy.source.file is None]
-    if texts and not faults:
-        probes = [
-            any_of(sql(probe, text=column(c.name)) for probe in COLLATED).as_(f"c{i}") for i, c in enumerate(texts)
-        ]
-        found = warehouse.fetch(exp.select(*probes).from_(relation.table).limit(1))
+    if policy.source.file is None and not faults:
         remedy = "take the collation off in source.query: decode(encode(column))"
-        what = "has a collation, by which texts that look different are equal"
-        faults += [Fault(c.name, what, remedy) for row in found for c, hit in zip(texts, row, strict=True) if hit]
+        faults += [Fault(name, HAS_COLLATION, remedy) for name in collated(columns, relation, warehouse)]
     if faults:
         raise SourceError(faults, policy.file)
 
@@ -225,30 +220,6 @@ def define_source(
     return Relation(tuple(part.name for part in name.parts), "view")
 
 
-def reading_of(policy: Policy) -> Reading:
-    """Which columns of a file a rule of the policy interprets. What it does not, a CSV file gives as it is written."""
-    kinds = [(q.column, q.hierarchy) for q in policy.quasi_identifiers]
-    listed = [column for column, hierarchy in kinds if isinstance(hierarchy, (Mask, MappingFile, MappingTable))]
-    ranged = [column for column, hierarchy in kinds if isinstance(hierarchy, (Intervals, Cuts))]
-    dated = [column for column, hierarchy in kinds if isinstance(hierarchy, Dates)]
-    dated += [s.column for s in policy.sensitive if isinstance(s.hierarchy, Dates)]
-    measured = [s.column for s in policy.sensitive if any(m.numbers in _numbers(s) for m in models_of(s))]
-    return Reading(
-        texts=(*_pseudonyms(policy), *([policy.entity] if policy.entity is not None else []), *listed),
-        numbers=tuple(measured),
-        dates=tuple(dated),
-        ranges=tuple(ranged),
-        figures=tuple(s.column for s in policy.sensitive if s.publish == "value"),
-        csv=policy.source.csv,
-    )
-
-
-def _numbers(wanted: Sensitive) -> tuple[Numbers, ...]:
-    """What makes a column one of numbers: a hierarchy of other things than ranges weighs none."""
-    ranged = wanted.hierarchy is None or isinstance(wanted.hierarchy, (Intervals, Cuts))
-    return (Numbers.NEEDED, Numbers.WEIGHED) if ranged else (Numbers.NEEDED,)
-
-
 def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[Column]) -> None:
     """The columns of a CSV file are written as the rules need them, or it is said how many fields are not."""
     fields = {folded(name): f"{count:,} field{'s' if count > 1 else ''}" for name, count in misfits.items()}
@@ -281,10 +252,6 @@ def _must_be_written_so(policy: Policy, misfits: dict[str, int], columns: list[C
             faults += [Fault(f"sensitive.{s.column}.{key}", said, remedy) for key in needing]
     if faults:
         raise SourceError(faults, policy.file)
-
-
-def _pseudonyms(policy: Policy) -> tuple[str, ...]:
-    return policy.pseudonyms.columns if policy.pseudonyms else ()
 
 
 def _spelled(policy: Policy, columns: list[Column], named: set[str]) -> dict[str, str]:

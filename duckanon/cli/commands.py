@@ -276,7 +276,8 @@ def sql(options: argparse.Namespace) -> int:
         from duckanon.analysts.portable import metrics_script
 
         numeric, dialect = frozenset(options.numeric), options.dialect or OWN
-        say(metrics_script(options.metrics, options.qi or [], options.sensitive, dialect, numeric=numeric))
+        asked = options.metrics, options.qi or [], options.sensitive, dialect
+        say(metrics_script(*asked, numeric=numeric, population=options.population))
         return GOOD
     from duckanon.analysts.far_script import far_script
     from duckanon.analysts.script import script
@@ -301,6 +302,7 @@ def _must_have_a_meaning(options: argparse.Namespace) -> None:
         remedy = "it prints SELECTs for a table of any warehouse, as it is"
     else:
         given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
+        given["--population"] = options.population
         remedy = "the policy says which columns are which"
     named = [name for name, value in given.items() if value not in (None, [])]
     if named:

@@ -151,6 +151,9 @@ def _risk(result: Result) -> list[str]:
         figures = [before.get(key)] if before else []
         written = [_figure(key, figure) for figure in (*figures, privacy.get(key))]
         lines.append(f"  {label:<24}" + "".join(f"{text:>10}" for text in written))
+    if journalist := privacy.get("risk", {}).get("journalist"):
+        among = f"{_figure('risk', journalist['highest'])}, on average {_figure('risk', journalist['average'])}"
+        lines.append(f"  among the people of the population: highest risk {among}")
     for column, figures in privacy.get("sensitive", {}).items():
         homogeneous = figures.get("homogeneous_rows")
         who = "people" if result.people else "rows"

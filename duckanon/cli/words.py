@@ -183,6 +183,9 @@ def parser() -> argparse.ArgumentParser:
     sql.add_argument(
         "--numeric", action="append", default=[], metavar="S", help="a sensitive column that holds numbers"
     )
+    sql.add_argument(
+        "--population", metavar="TABLE", help="with --metrics: a table of everybody, with the same columns"
+    )
     sql.add_argument("--levels", metavar="COLUMN=LEVEL,…", help="this node of the lattice (default: search for it)")
     sql.add_argument("--dialect", help="the SQL dialect to print, such as postgres (default: that of the database)")
     hierarchy = _add(

@@ -41,6 +41,7 @@ class Type:
     remedy: str = "cast it in source.query"  # what to do about a column that cannot be released so
     one_text: bool = False  # every engine writes its values as the same texts
     plain: str | None = None  # the same without enumerations in it, which list values that no row need have
+    declared: str | None = None  # the word for a whole column of it, its length included; None: a word does not do
     dialect: str | None = None  # whose word it is; None: any engine's
 
     def __str__(self) -> str:
@@ -97,8 +98,9 @@ class Type:
         return FloatText(this=value.copy()) if self.is_float else text_of(value)
 
 
-TEXT = Type(Family.TEXT, "VARCHAR", one_text=True)
-INTEGER = Type(Family.WHOLE, "INTEGER", one_text=True)
+TEXT = Type(Family.TEXT, "VARCHAR", one_text=True, declared="VARCHAR")
+INTEGER = Type(Family.WHOLE, "INTEGER", one_text=True, declared="INTEGER")
+DOUBLE = Type(Family.FLOAT, "DOUBLE", declared="DOUBLE")
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,9 @@ def figures_of(recoding: FullDomain, source: BoundSource, warnings: tuple[str, .
     policy, census, allowed = measurer.policy, measurer.census, measurer.problem.allowed
     suppressed = census.rows - recoding.rows
     released, failing = _sizes(recoding)
-    if recoding.numbers:
-        # Classes that show the same numbers are one to who reads the release: only its rows can tell.
+    if recoding.numbers or not recoding.rows:
+        # Classes that show the same numbers are one to who reads the release: only its rows can tell. And where there
+        # are none, it is for each model to say what that is.
         audited = audited_rows(recoding, source)
         released, findings = audited.sizes, told_findings(audited, recoding.measured, suppressed <= allowed)
     else:

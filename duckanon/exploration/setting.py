@@ -11,7 +11,7 @@ from typing import Any
 from duckanon.census.counting import Census
 from duckanon.errors import Fault, UsageError
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import column_keys, value_keys
+from duckanon.models.registry import column_keys, size_models, value_keys
 from duckanon.policy import Policy
 from duckanon.policy.load import parse_policy
 from duckanon.policy.overrides import SHORT, Override, given
@@ -49,6 +49,10 @@ def fields_of(policy: Policy) -> tuple[Field, ...]:
         Field(SHORT["--k"], "k", str(policy.k), K_ANONYMITY.key.meaning),
         Field(SHORT["--suppression"], "budget", str(policy.suppression), "rows that may be suppressed, or their share"),
     ]
+    asked = document.get("privacy", {})
+    for key in (model.key for model in size_models() if model.key.name in asked):
+        for path, value in _numbers((key.name,), asked[key.name]):
+            fields.append(Field(("privacy", *path), " ".join(path), written_value(value), key.meanings[".".join(path)]))
     meanings = {name: meaning for _, key in (*value_keys(), *column_keys()) for name, meaning in key.meanings.items()}
     for column, thresholds in document.get("sensitive", {}).items():
         for path, value in _numbers((), thresholds):

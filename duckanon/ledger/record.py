@@ -121,7 +121,7 @@ class RunRecord:
         hash the rows while they are counted takes two more figures for every tuple, which costs more than reading
         them again."""
         if self.fingerprints is None and self.ledger.kept and not self.dry_run:
-            self.fingerprints = take_fingerprints(self.policy, source.table, self.warehouse, counts)
+            self.fingerprints = take_fingerprints(self.policy, source, self.warehouse, counts)
 
     def unchanged(self, standing: Standing) -> Result | None:
         """The last release in this place, if it would come out the same and is what stands, by its fingerprint."""

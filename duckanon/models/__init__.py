@@ -1,7 +1,7 @@
 """The privacy models, one module each: keys in the policy, rules, questions to a release, and what they mean."""
 
-from duckanon.models.model import ClassModel, ColumnModel, Model, Numbers, TableModel
-from duckanon.models.rules import ClassRule, Constraint, Finding, TableRule, Windows
+from duckanon.models.model import ClassModel, ColumnModel, Model, Numbers, SizeModel, TableModel
+from duckanon.models.rules import ClassRule, Constraint, Finding, SizeRule, TableRule, TotalRule, Windows
 
 __all__ = [
     "ClassModel",
@@ -11,7 +11,10 @@ __all__ = [
     "Finding",
     "Model",
     "Numbers",
+    "SizeModel",
+    "SizeRule",
     "TableModel",
     "TableRule",
+    "TotalRule",
     "Windows",
 ]

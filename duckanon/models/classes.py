@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from duckanon.models import ClassRule
+from duckanon.models import ClassRule, SizeRule
 from duckanon.models.closeness import with_crossings
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.rules import Over
@@ -38,13 +38,16 @@ def judged_classes(
     nulls: bool,
     unit: CountingUnit = ROWS,
     lasting: bool = False,
+    sizes: tuple[SizeRule, ...] = (),
 ) -> exp.Select:
     """A query of the classes of `cells` (keys, s0 …, n): keys, x rows, the figures of the rules, and whether each is
     failing. Where people are counted, the cells have what that takes, and the classes the number of people, too.
 
     `nulls`: the keys may be NULL. `lasting`: also how many rows of each fail at every finer node, at the least.
+    `sizes`: rules on the population, too. Some cells are of the population then, with n = 0 and m rows of it; a class
+    without rows is none.
     """
-    steps = class_steps(cells, keys, k, judged, nulls, unit, lasting)
+    steps = class_steps(cells, keys, k, judged, nulls, unit, lasting, sizes)
     classes = steps.pop("classes")
     return with_steps(classes, **steps)
 
@@ -57,34 +60,51 @@ def class_steps(
     nulls: bool,
     unit: CountingUnit = ROWS,
     lasting: bool = False,
+    sizes: tuple[SizeRule, ...] = (),
 ) -> dict[str, exp.Select]:
     """The same in steps, the last of which is `classes`."""
     numbered, asked = len(judged) > 1, lasting and unit is ROWS
-    columns = [_ColumnSteps(cells, keys, part, nulls, unit, numbered, asked) for part in judged]
-    steps = {} if judged and unit is ROWS else {"class_sizes": _class_sizes(cells, keys, unit)}
+    columns = [_ColumnSteps(cells, keys, part, nulls, unit, numbered, asked, bool(sizes)) for part in judged]
+    by_values = bool(judged) and unit is ROWS and not sizes
+    steps = {} if by_values else {"class_sizes": _class_sizes(cells, keys, unit, bool(sizes))}
     for part in columns:
         steps |= part.steps()
-    return {**steps, "classes": _classes(keys, k, columns, nulls, unit, lasting)}
+    first = columns[0].class_figures if by_values else "class_sizes"
+    return {**steps, "classes": _classes(first, keys, k, columns, nulls, unit, lasting, sizes)}
 
 
-def _class_sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit) -> exp.Select:
+def _class_sizes(cells: exp.Expr, keys: list[str], unit: CountingUnit, population: bool) -> exp.Select:
     columns, sizes = [column(key) for key in keys], {"x": ROWS.number, unit.size: unit.number}
+    sizes |= {"population": "CAST(SUM(m) AS DOUBLE)"} if population else {}
     query = exp.select(*columns, *(sql(number).as_(name) for name, number in sizes.items())).from_(cells)
-    return query.group_by(*columns) if columns else query
+    if not columns:
+        return query
+    return query.group_by(*columns).having("SUM(n) > 0") if population else query.group_by(*columns)
 
 
 def _classes(
-    keys: list[str], k: int, columns: list[_ColumnSteps], nulls: bool, unit: CountingUnit, lasting: bool
+    first: str,
+    keys: list[str],
+    k: int,
+    columns: list[_ColumnSteps],
+    nulls: bool,
+    unit: CountingUnit,
+    lasting: bool,
+    sizes: tuple[SizeRule, ...],
 ) -> exp.Select:
-    """Every class with its figures and the verdict. Where rows are counted, the figures of the first column know the
-    sizes."""
-    first = columns[0].class_figures if columns and unit is ROWS else "class_sizes"
-    shown = dict.fromkeys([*keys, "x", unit.size])
+    """Every class with its figures and the verdict. Where rows alone are counted, the figures of the `first` column
+    know the sizes."""
+    shown = dict.fromkeys([*keys, "x", unit.size, *(["population"] if sizes else [])])
     # Whatever is added to a query copies it: the figures, of which there may be hundreds, are added at once.
     figures: list[exp.Expr] = []
     verdicts = [K_ANONYMITY.constraint(k).fails(column(unit.size, first))]
     # No part of a class below k has k rows or people.
     lasts, few = [_lasting(verdicts[0], column("x", first))], list[exp.Expr]()
+    for by_size in sizes:
+        figure, rows = (_sized(part, first) for part in (by_size.figure, by_size.lasting))
+        figures.append(figure.as_(by_size.constraint.name))
+        verdicts.append(by_size.constraint.fails(figure))
+        lasts.append(_lasting(verdicts[-1], rows))
     for part in columns:
         for name, rule in part.rules.figures.items():
             figure = column(name, part.home(rule))
@@ -103,6 +123,11 @@ def _classes(
         if home != first:
             query = query.join(table(home), on=same(keys, first, home, nulls))
     return query
+
+
+def _sized(figure: exp.Expr, step: str) -> exp.Expr:
+    """A figure of x and population, as a step has them."""
+    return exp.paren(exp.replace_placeholders(figure, x=column("x", step), population=column("population", step)))
 
 
 MOST_OWN = 40  # thresholds of single values, each of which is a figure of every class, and asked how many rows last
@@ -135,6 +160,7 @@ class _ColumnSteps:
     unit: CountingUnit
     numbered: bool  # there are steps of other columns beside these
     asked: bool  # how many rows last, too
+    population: bool = False  # some cells are of it, and have no value
 
     @property
     def lasting(self) -> dict[str, exp.Expr]:
@@ -197,8 +223,9 @@ class _ColumnSteps:
 
     def _value_counts(self) -> exp.Select:
         value = column(f"s{self.rules.index}")
-        counts = exp.select(*self.keys, value.as_("value"), sql(self.unit.number).as_("y"))
-        return counts.from_(self.cells).group_by(*self.keys, value)
+        counts = exp.select(*self.keys, value.as_("value"), sql(self.unit.number).as_("y")).from_(self.cells)
+        counts = counts.where("n > 0") if self.population else counts
+        return counts.group_by(*self.keys, value)
 
     def _described_values(self, counts: str) -> exp.Select:
         rows = exp.select(_all_of(counts)).from_(table(counts))

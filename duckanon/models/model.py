@@ -10,8 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.models.keys import Key, ThresholdKey
-from duckanon.models.questions import CountedColumn, ReleasedColumn
-from duckanon.models.rules import ClassRule, Constraint, TableRule
+from duckanon.models.questions import CountedColumn, CountedSizes, ReleasedColumn, ReleasedSizes
+from duckanon.models.rules import ClassRule, Constraint, SizeRule, TableRule, TotalRule
 from duckanon.models.wanted import Wanted
 from duckanon.query.expressions import double, sql
 from duckanon.query.metrics import Metric, MetricRequest
@@ -32,6 +32,40 @@ class Model(ABC):
 
     name: str  # of its constraints
     order: int  # among the models, as their keys are read and their constraints told
+
+
+class SizeModel(Model):
+    """A model of the sizes of classes, whatever their values. A threshold of the policy itself becomes rules; what they
+    bound an audit measures from the sizes that a release has."""
+
+    key: ThresholdKey  # privacy.…
+    needs_population = False  # whether it counts the rows of the population below a label, too
+    local_methods: tuple[str, ...] = ()  # that release classes at their own levels, and see to it
+    counts_people = False  # whether it can, where the policy names an entity
+    stands_alone = False  # whether a policy that asks for it may go without k
+
+    @abstractmethod
+    def rules(self, threshold: Any) -> Iterator[SizeRule | TotalRule]:
+        """How a search judges."""
+
+    def constraints(self, threshold: Any) -> Iterator[Constraint]:
+        """What a threshold asks for."""
+        return (rule.constraint for rule in self.rules(threshold))
+
+    @abstractmethod
+    def measured(self, constraint: Constraint, threshold: Any, released: ReleasedSizes) -> float | int | None:
+        """The figure of a release, by other ways than those of the rule; None: there is nothing to bound."""
+
+    def must_fit(self, threshold: Any, section: Section) -> None:
+        """Reports what is wrong with a threshold by itself."""
+
+    def out_of_reach(self, threshold: Any, counted: CountedSizes) -> Iterator[str]:
+        """Why no release of the source can hold."""
+        return iter(())
+
+    def metrics(self, request: MetricRequest) -> Iterator[Metric]:
+        """The same for analysts, as plain SELECTs for any warehouse."""
+        return iter(())
 
 
 class ColumnModel(Model):

@@ -6,6 +6,7 @@ The rooms of the census and of the audit lie further on; what a model needs of t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -88,6 +89,62 @@ class ReleasedColumn(Protocol):
     def worst_leaks(self) -> Mapping[int, Mapping[str, float | None]]:
         """By the ordinals of values, 0 of all that are not named: their highest alpha, alp and dif."""
         ...
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What the labels of a release cover of the population."""
+
+    everybody: int  # rows of the population
+    covered: int  # of these, below some label that is released
+    fewest: int  # below the same label
+    least_presence: float  # released rows of a label, for every row of the population below it
+    most_presence: float
+    average_risk: float  # of a released row: one in so many rows below its label
+    at_risk: int  # released rows whose label covers too few
+
+
+@dataclass(frozen=True)
+class ReleasedSizes:
+    """The classes of a release by their sizes: how many rows each has, and how many classes have so many."""
+
+    sizes: Sequence[tuple[int, int]]
+    covered: Covered | None = None  # of the population, if there is one
+
+    @property
+    def rows(self) -> int:
+        return sum(size * classes for size, classes in self.sizes)
+
+    @property
+    def classes(self) -> int:
+        return sum(classes for _, classes in self.sizes)
+
+    def share_below(self, size: int) -> float | None:
+        """The share of rows in classes of fewer rows; None: there is none at all."""
+        small = sum(rows * classes for rows, classes in self.sizes if rows < size)
+        return small / self.rows if self.rows else None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How much of a population the source is, where that is all that is known of it."""
+
+    rows: int
+    people: int
+
+    @property
+    def fraction(self) -> float:
+        return self.rows / self.people
+
+
+@dataclass(frozen=True)
+class CountedSizes:
+    """The source and its population, before a search. Of the source's rows as many as the `budget` may be
+    suppressed."""
+
+    rows: int
+    budget: int
+    population: int | None  # rows of it
 
 
 def only_figure(rows: list[tuple[Any, ...]]) -> Any:

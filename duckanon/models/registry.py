@@ -7,17 +7,18 @@ clusterings of a paper know its thresholds.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
+from typing import Any
 
 from duckanon import models
 from duckanon.errors import Fault, PolicyError
 from duckanon.models.classes import MOST_OWN
 from duckanon.models.keys import Key, LevelKey, ThresholdKey
-from duckanon.models.model import ClassModel, ColumnModel, Model, TableModel
-from duckanon.models.rules import ClassRule, Constraint, TableRule
+from duckanon.models.model import ClassModel, ColumnModel, Model, SizeModel, TableModel
+from duckanon.models.rules import ClassRule, Constraint, SizeRule, TableRule, TotalRule
 from duckanon.models.wanted import Wanted, own_thresholds
 
 
@@ -29,6 +30,33 @@ def every_model() -> tuple[Model, ...]:
         named = vars(import_module(module.name))
         found += named.get("MODELS", ()) or ([named["MODEL"]] if "MODEL" in named else [])
     return tuple(sorted(found, key=lambda model: (model.order, model.name)))
+
+
+@cache
+def size_models() -> tuple[SizeModel, ...]:
+    return tuple(model for model in every_model() if isinstance(model, SizeModel))
+
+
+def sizes_asked(thresholds: Mapping[str, Any]) -> list[tuple[SizeModel, Any]]:
+    """The models that a policy asks of the sizes of classes, with the threshold of each. Raises PolicyError for a
+    threshold that no model claims."""
+    found = [(model, thresholds[model.key.name]) for model in size_models() if model.key.name in thresholds]
+    unclaimed = set(thresholds) - {model.key.name for model, _ in found}
+    if unclaimed:
+        raise PolicyError([_unclaimed(f"privacy.{key}") for key in sorted(unclaimed)])
+    return found
+
+
+def size_rules(thresholds: Mapping[str, Any]) -> tuple[SizeRule, ...]:
+    """How every class is judged by its size."""
+    rules = (rule for model, asked in sizes_asked(thresholds) for rule in model.rules(asked))
+    return tuple(rule for rule in rules if isinstance(rule, SizeRule))
+
+
+def total_rules(thresholds: Mapping[str, Any]) -> tuple[TotalRule, ...]:
+    """How all classes together are."""
+    rules = (rule for model, asked in sizes_asked(thresholds) for rule in model.rules(asked))
+    return tuple(rule for rule in rules if isinstance(rule, TotalRule))
 
 
 @cache
@@ -117,5 +145,9 @@ def _thresholds(wanted: Wanted) -> Iterator[tuple[str | None, str]]:
 
 def _unknown(wanted: Wanted, value: str | None, key: str) -> Fault:
     where = f"sensitive.{wanted.column}" if value is None else f"sensitive.{wanted.column}.values.{value}"
+    return _unclaimed(f"{where}.{key}")
+
+
+def _unclaimed(where: str) -> Fault:
     remedy = "leave it out: nothing would see to it, and nothing would verify it"
-    return Fault(f"{where}.{key}", "is asked for, and no privacy model knows it", remedy)
+    return Fault(where, "is asked for, and no privacy model knows it", remedy)

@@ -116,3 +116,25 @@ class TableRule:
     ordinals: tuple[int, ...]
     guilty: exp.Expr
     gradually: bool = False
+
+
+@dataclass(frozen=True)
+class SizeRule:
+    """A constraint on every class by its size alone: a figure of its rows `:x` and of the `:population`, the
+    rows of the population that its label covers."""
+
+    constraint: Constraint
+    figure: exp.Expr
+    lasting: exp.Expr  # of a class that fails: rows that fail however it is parted, at the least
+    closed_under_growing: bool = False  # whether a class that holds keeps holding, whatever joins it; merged with one
+    # that holds, it does in any case
+
+
+@dataclass(frozen=True)
+class TotalRule:
+    """A constraint on the sizes of all classes that are released, together: an aggregate over them. `:x` stands for the
+    rows (or people) of a class, `:population` for the rows of it that its label covers, `:everybody` for all of them.
+    No node is better than all rows as one class."""
+
+    constraint: Constraint
+    figure: exp.Expr

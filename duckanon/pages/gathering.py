@@ -17,7 +17,7 @@ from duckanon.pages.looking import Look, look_at
 from duckanon.pages.past import Run, before, changes, chosen, is_at, past_releases
 from duckanon.pages.protection import roles, source_of, unprotected
 from duckanon.pages.report import ColumnLoss, Report, Risk, Threshold
-from duckanon.pages.sizes import at_risk, bins, risk_of
+from duckanon.pages.sizes import at_risk, bins, risk_of, seekers_of
 from duckanon.pages.thresholds import constraints_of, threshold_of
 from duckanon.policy import Policy
 from duckanon.policy.database import shown_database
@@ -142,6 +142,7 @@ def gathered(known: Material) -> Report:
         after=_risk_after(known, privacy),
         bins=bins(look.before, look.after, k),
         at_risk=at_risk(look.before, look.after),
+        **_seekers(plain_figures(privacy.get("risk"))),
         sensitive=plain_figures(privacy.get("sensitive", {})),
         linkable=privacy.get("linkable"),
         utility=_lost(run, utility),
@@ -155,6 +156,14 @@ def gathered(known: Material) -> Report:
         unprotected=tuple(unprotected(policy, privacy.get("linkable"))) if policy else (),
         unknown=known.unknown,
     )
+
+
+def _seekers(risk: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Who looks for people, with what each may hope for."""
+    if risk is None:
+        return {}
+    told = {"seekers": seekers_of(risk), "risk_threshold": risk["threshold"]}
+    return told | {"uniques": risk.get("population_uniques")}
 
 
 def _identity(known: Material) -> dict[str, Any]:

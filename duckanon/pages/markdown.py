@@ -119,6 +119,14 @@ def _risk(report: Report) -> str:
         ("average risk", percent(before.average), percent(after.average)),
     ]
     told = table(["figure", "before", "after"], figures)
+    if report.seekers:
+        above = f"rows above {percent(report.risk_threshold)}"
+        seekers = [
+            (s.name, s.knows, percent(s.highest), percent(s.average), percent(s.at_risk)) for s in report.seekers
+        ]
+        told += "\n\n" + table(["who looks", "knows", "highest risk", "average risk", above], seekers, 2)
+    if report.uniques:
+        told += f"\n\n{text(words.uniques_in_words(report.uniques))}"
     if not report.bins:
         return told
     rows = [(part.name, percent(part.before), percent(part.after)) for part in report.bins]

@@ -45,6 +45,17 @@ class Risk:
 
 
 @dataclass(frozen=True)
+class Seeker:
+    """What somebody may hope for who looks for people of the release: the risk of its rows."""
+
+    name: str
+    knows: str
+    highest: float | None
+    average: float | None
+    at_risk: float | None  # share of the rows above the threshold
+
+
+@dataclass(frozen=True)
 class SizeRange:
     """Sizes of a class that are about the same."""
 
@@ -143,6 +154,9 @@ class Report:
     after: Risk = Risk()
     bins: tuple[Bin, ...] = ()
     at_risk: tuple[AtRisk, ...] = ()
+    seekers: tuple[Seeker, ...] = ()
+    risk_threshold: float | None = None
+    uniques: Mapping[str, Any] | None = None  # estimated, of the population
     sensitive: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     linkable: Mapping[str, Any] | None = None
     utility: Mapping[str, Any] = field(default_factory=dict)  # ncp, precision, discernibility

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Mapping
 from itertools import accumulate, pairwise
+from typing import Any
 
 from duckanon.pages.looking import Sizes
-from duckanon.pages.report import AtRisk, Bin, Risk, SizeRange
+from duckanon.pages.report import AtRisk, Bin, Risk, Seeker, SizeRange
 
 _BOUNDS = (1, 2, 5, 10, 20, 50, 100, 1_000, 10_000, 100_000)
 
@@ -87,3 +89,17 @@ def _share(sizes: Sizes | None, least: int, most: int | None) -> float | None:
 def _classes(before: Sizes | None, after: Sizes | None, least: int, most: int | None) -> tuple[int | None, int | None]:
     counts = [sum(count for _, count in _within(s, least, most)) if s is not None else None for s in (before, after)]
     return counts[0], counts[1]
+
+
+def seekers_of(risk: Mapping[str, Any]) -> tuple[Seeker, ...]:
+    """By `privacy.risk`: who of them is known of."""
+    parts = [_seeker("prosecutor", "who is in the release", risk["prosecutor"])]
+    if risk["journalist"]:
+        parts.append(_seeker("journalist", "who is in the population", risk["journalist"]))
+        looked = {"highest": None, "average": risk["marketer"], "share_at_risk": None}
+        parts.append(_seeker("marketer", "everybody in the population, and looks for all", looked))
+    return tuple(parts)
+
+
+def _seeker(name: str, knows: str, figures: Mapping[str, Any]) -> Seeker:
+    return Seeker(name, knows, figures["highest"], figures["average"], figures["share_at_risk"])

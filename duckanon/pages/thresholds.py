@@ -7,7 +7,7 @@ from typing import Any
 
 from duckanon.models import Constraint
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import asked
+from duckanon.models.registry import asked, sizes_asked
 from duckanon.pages.report import Threshold
 from duckanon.policy import Policy
 from duckanon.result import plain_figures
@@ -16,6 +16,8 @@ from duckanon.result import plain_figures
 def constraints_of(policy: Policy) -> Iterator[Constraint]:
     """In the order in which they are told."""
     yield K_ANONYMITY.constraint(policy.k)
+    for model, threshold in sizes_asked(policy.thresholds):
+        yield from model.constraints(threshold)
     for wanted in policy.sensitive:
         yield from (constraint for _, constraint in asked(wanted))
 

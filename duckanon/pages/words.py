@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from duckanon.pages.report import Bin, ColumnLoss, Report, Threshold
@@ -76,6 +77,17 @@ def risk_in_words(report: Report) -> str:
     before, after = report.before, report.after
     said = f"Share of the {report.counted} by their risk to be found. The highest is {percent(after.highest)}"
     return f"{said}; before, {percent(before.highest)}." if before else f"{said}."
+
+
+def uniques_in_words(uniques: Mapping[str, Any]) -> str:
+    """How many people may be alone in the population with what is released of them."""
+    estimates = f"{_whole(uniques['zayatz'])} by Zayatz, {_whole(uniques['pitman'])} by Pitman"
+    of = f"of {number(uniques['people'])} people of the population {_whole(uniques['estimate'])}"
+    return f"Estimated: {of} are alone with what is released ({estimates}; {uniques['chosen']} is chosen)."
+
+
+def _whole(estimate: float | None) -> str:
+    return number(None if estimate is None else round(estimate))
 
 
 def columns_in_words(report: Report) -> str:

@@ -27,7 +27,7 @@ def canonical(value: Any, folder: Path) -> Any:
         told = {f.name: getattr(value, f.name) for f in fields(value) if f.name not in _WHERE.get(kind, ())}
         usual = {f.name: f.default for f in fields(value) if f.default is not MISSING}
         asked = {name: item for name, item in told.items() if name not in usual or usual[name] != item}
-        if kind == "Source" and asked.get("file"):
+        if kind in ("Source", "Population") and asked.get("file"):
             asked["file"] = _beside(asked["file"], folder)
         asked |= asked.pop("thresholds", {})  # each a part of its column, or value, as any other
         return [kind, {name: canonical(item, folder) for name, item in asked.items() if item != {}}]

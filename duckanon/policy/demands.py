@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.keys import Demand, Key, LevelKey, ThresholdKey
-from duckanon.models.registry import column_keys, value_keys
+from duckanon.models.registry import column_keys, size_models, value_keys
 from duckanon.policy import Policy, Sensitive, ValueThresholds
 from duckanon.policy.numbers import AGGREGATES
 from duckanon.query.names import folded
@@ -46,20 +46,23 @@ def _said(demand: Demand) -> str:
 def _demands(policy: Policy, other: Policy) -> dict[str, Demand]:
     """Every threshold of a policy, also those that only the other one has."""
     found = {f"privacy.{name}": demand for name, demand in K_ANONYMITY.key.demands(policy.k, other.k).items()}
+    for model in size_models():
+        mine, others = (p.thresholds.get(model.key.name) for p in (policy, other))
+        found |= {f"privacy.{name}": demand for name, demand in model.key.demands(mine, others).items()}
     finest, theirs = ({folded(q.column): q for q in p.quasi_identifiers} for p in (policy, other))
     for key in theirs.keys() & finest.keys():
         level = finest[key].at_least or None  # what is 0 asks for nothing
         found[f"quasi_identifiers.{finest[key].column}.at_least"] = Demand(level, True)
     columns = {folded(s.column): s.column for s in (*policy.sensitive, *other.sensitive)}
-    mine, others = ({folded(s.column): s for s in p.sensitive} for p in (policy, other))
+    asked, asked_there = ({folded(s.column): s for s in p.sensitive} for p in (policy, other))
     for key, column in columns.items():
         # Of a column that is not sensitive in one of them its new role says all there is to say.
-        if key in mine and key in others:
-            values = dict.fromkeys([*mine[key].values, *others[key].values])
-            found |= {f"sensitive.{column}.{name}": d for name, d in _column(mine[key], others[key]).items()}
-            for value in values:
+        if key in asked and key in asked_there:
+            wanted, there = asked[key], asked_there[key]
+            found |= {f"sensitive.{column}.{name}": d for name, d in _column(wanted, there).items()}
+            for value in dict.fromkeys([*wanted.values, *there.values]):
                 where = f"sensitive.{column}.values.{value}"
-                found |= {f"{where}.{name}": d for name, d in _value(value, mine[key], others[key]).items()}
+                found |= {f"{where}.{name}": d for name, d in _value(value, wanted, there).items()}
     return found
 
 

@@ -11,8 +11,8 @@ import re
 from typing import Any
 
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.keys import ThresholdKey
-from duckanon.models.registry import column_keys, value_keys
+from duckanon.models.keys import TableKey, ThresholdKey
+from duckanon.models.registry import column_keys, size_models, value_keys
 
 _TABLE = re.compile(
     r"(?P<head><!-- thresholds: (?P<of>\w+) -->\n\|.*\n\|[-|]+\n)(?P<rows>(?:\|.*\n)+)(?P<end><!-- end -->)"
@@ -33,7 +33,11 @@ def guide_with_thresholds(guide: str) -> str:
 
 
 def _privacy_rows() -> dict[str, str]:
-    return dict(_row(f"privacy.{name}", meaning, "") for name, meaning in K_ANONYMITY.key.meanings.items())
+    rows = [_row(f"privacy.{name}", meaning, "") for name, meaning in K_ANONYMITY.key.meanings.items()]
+    for model in size_models():
+        default = "" if isinstance(model.key, TableKey) else "*none*"
+        rows += [_row(f"privacy.{name}", meaning, default) for name, meaning in model.key.meanings.items()]
+    return dict(rows)
 
 
 def _sensitive_rows() -> dict[str, str]:
@@ -62,7 +66,7 @@ def schema_with_thresholds(schema: dict[str, Any]) -> dict[str, Any]:
     privacy, sensitive = schema["properties"]["privacy"], schema["properties"]["sensitive"]["additionalProperties"]
     value = sensitive["properties"]["values"]["additionalProperties"]
     for part, keys in (
-        (privacy, [K_ANONYMITY.key]),
+        (privacy, [K_ANONYMITY.key, *(model.key for model in size_models())]),
         (sensitive, [key for _, key in column_keys()]),
         (value, [key for _, key in value_keys()]),
     ):

@@ -10,16 +10,17 @@ from typing import Any
 
 from duckanon.errors import Fault, PolicyError
 from duckanon.models import TableModel
-from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import column_models, models_of
 from duckanon.policy import Policy, QuasiIdentifier, Search
 from duckanon.policy.hierarchy import read_hierarchy
 from duckanon.policy.numbers import RELEASED_AS, numbers_can
 from duckanon.policy.overrides import Override, named, overridden, text_with
+from duckanon.policy.population import read_population
 from duckanon.policy.profiles import PROFILES
 from duckanon.policy.release import read_ledger, read_pseudonyms, read_release
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from duckanon.policy.sensitive import read_sensitive
+from duckanon.policy.sizes import read_sizes, sizes_can
 from duckanon.policy.source import read_source
 from duckanon.query.names import folded
 from duckanon.toml import Section
@@ -85,11 +86,12 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     source = read_source(top.section("source"), folder)
     privacy = top.section("privacy")
     profile = PROFILES.get(privacy.get("profile", one_of(*PROFILES), ""))
-    k = K_ANONYMITY.read(privacy, profile.k if profile else None)
+    k, thresholds = read_sizes(privacy, profile.k if profile else None)
     suppression = privacy.get("suppression", _budget, 0)
     unmapped = privacy.get("unmapped", one_of("error", "suppress", "top"), "error")
     entity = privacy.get("entity", text)
     privacy.finish()
+    population = read_population(top.section("population"), folder) if "population" in top.data else None
     quasi_identifiers = tuple(_quasi_identifier(n, s, folder) for n, s in top.sections("quasi_identifiers"))
     if not top.data.get("quasi_identifiers", {}):
         top.fault("quasi_identifiers", "there is none", "name at least one: [quasi_identifiers.age]")
@@ -109,6 +111,8 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
         pseudonyms=read_pseudonyms(tuple(columns.get("pseudonyms", texts, [])), top.section("pseudonyms")),
         drop=tuple(columns.get("drop", texts, [])),
         entity=entity,
+        thresholds=thresholds,
+        population=population,
         ledger=read_ledger(top.section("ledger"), folder),
         folder=folder,
         file=file,
@@ -121,6 +125,7 @@ def _policy(top: Section, content: str, folder: Path, file: str | None) -> Polic
     _go_together(policy, top)
     _entity_can(policy, top)
     numbers_can(policy, top)
+    sizes_can(policy, top)
     return policy
 
 

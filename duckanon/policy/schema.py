@@ -160,6 +160,23 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Population:
+    """The people of whom the source is a sample: a table of all, with the same quasi-identifiers, or how many there
+    are; one of table, query, file, size, sampling_fraction."""
+
+    table: str | None = None
+    query: str | None = None
+    file: str | None = None
+    size: int | None = None
+    sampling_fraction: float | None = None  # of its rows that are in the source
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there are rows of it."""
+        return (self.table or self.query or self.file) is not None
+
+
+@dataclass(frozen=True)
 class Search:
     method: str = "greedy"
     loss: str = "ncp"
@@ -234,6 +251,8 @@ class Policy:
     pseudonyms: Pseudonyms | None = None
     drop: tuple[str, ...] = ()  # not released, and no name of anybody
     entity: str | None = None  # the column that names the person of a row; None: every row is a person
+    thresholds: Mapping[str, Any] = field(default_factory=dict)  # of the sizes of classes, by the keys of the models
+    population: Population | None = None
     profile: str | None = None  # the rule book that it is held to
     raised: tuple[str, ...] = ()  # what its profile has made stricter than it is written, in words
     ledger: Path | None = None  # the DuckDB file of the ledger, when it is not the warehouse itself
@@ -263,6 +282,18 @@ class Policy:
         from duckanon.policy.canonical import canonical, digest_of
 
         return digest_of(canonical(self, self.folder))
+
+    @property
+    def counts_population(self) -> bool:
+        """Whether there are rows of a population to be counted."""
+        return self.population is not None and self.population.is_counted
+
+    def people(self, rows: int) -> int | None:
+        """How many a population has that is not counted, of which so many rows are the source; None: nobody knows."""
+        told = self.population
+        if told is None or told.sampling_fraction is None:
+            return told.size if told else None
+        return max(rows, round(rows / told.sampling_fraction))
 
     def budget(self, rows: int) -> int:
         """How many of `rows` may be suppressed. A share is taken exactly as written, then rounded down."""

@@ -22,6 +22,7 @@ class RowCounts:
     table: exp.Table
     names: Mapping[str, str]  # of columns of the relation, and what they are called in the table
     copies: str = "n"
+    relation: exp.Table | None = None  # itself, where some of its columns are not in the table
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,18 @@ class ClassedTable:
         """A question to the step `sizes`, which has the size x of every class."""
         sizes = select(x=self.number).from_(table(self.renamed)).group_by(*self.groups)
         return with_steps(final.from_(table("sizes")), **self._first(), sizes=sizes)
+
+    def beside(self, population: Sequence[str], final: exp.Select) -> exp.Select:
+        """A question to the step `sizes`, which has the size x of every class and how many rows m of a population have
+        its quasi-identifiers; x is 0 where only these have."""
+        keys = [column(name).as_(f"g{position}", quoted=True) for position, name in enumerate(self.qi)]
+        people = select(*keys, x="0", m="1").from_(table(*population))
+        (ours,) = self._first().values()
+        first = f"{self.renamed}_" if population[-1].lower() == self.renamed else self.renamed
+        ours_sized = select(*self.groups, x="1", m="0").from_(table(first))
+        steps = {first: ours, "both": exp.union(ours_sized, people, distinct=False)}
+        sizes = select(x="CAST(SUM(x) AS BIGINT)", m="CAST(SUM(m) AS BIGINT)").from_(table("both"))
+        return with_steps(final.from_(table("sizes")), **steps, sizes=sizes.group_by(*self.groups))
 
     def subsets(self, parts: Sequence[Subset]) -> dict[str, exp.Query]:
         """Steps up to `groups`, which has the size x of every class that some of the quasi-identifiers make, under the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -29,6 +30,12 @@ class MetricRequest:
     k: int
     l: int  # noqa: E741
     c: float
+    population: Sequence[str] | None = None  # a table of everybody, with the same columns
+
+    def beside(self, final: exp.Select) -> exp.Select:
+        """A question to the sizes of the classes of the table and of the population."""
+        assert self.population is not None
+        return self.table.beside(self.population, final)
 
     def counts(self, sensitive: str) -> ValueCounts:
         return self.table.counts(column(sensitive))

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, literal, sql
+from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import NodeClasses
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import utility_of
-from duckanon.recoding.view import Keeper, generalized_by_level, guarded_view
+from duckanon.recoding.view import Keeper, generalized_by_level, generalized_population, guarded_view
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
@@ -52,6 +54,10 @@ class FullDomain:
     @property
     def levels(self) -> dict[str, int]:
         return self.at.levels
+
+    @property
+    def node(self) -> Node:
+        return self.at.node
 
     def classes_by_levels(self) -> None:
         return None
@@ -99,25 +105,36 @@ class FullDomain:
         cells = cells.group_by(*codes.values()) if codes else cells
         return Cells(cells, (*codes, "n")), self.numbers.shown(self.at.labels())
 
+    def types(self) -> dict[str, Type]:
+        return self.at.types()
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
+        return sorted_cells(self.shown, *self.cells(), source, labels)
+
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        return released_rows(self.shown, *self.cells(), source, labels)
+        if self.shown.aside:
+            return rows_with_kept(self._plan(), self.shown, *self.cells(), source, labels)
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        return rows_over_source(self._plan(), self.shown, source, scratch)
+
+    def _plan(self) -> Plan:
         keys = [column(key, "classes") for key in self.at.keys]
         classes = self._classes().select(*keys, sql("CAST(classes.x AS BIGINT)").as_("x"))
-        plan = Plan(
+        return Plan(
             codings=tuple(self.at.codings()),
             shown=tuple(self.numbers.labels(self.at.shown_labels(self.shown))),
             classes=self.numbers.told(classes, "classes"),
             keys=tuple(self.at.keys),
         )
-        return rows_over_source(plan, self.shown, source, scratch)
 
     def view(self, source: BoundSource, rows: exp.Table, keep: Keeper) -> exp.Select:
-        census, node = self.at.census, self.at.node
+        census, node, keep = self.at.census, self.at.node, cache(keep)
         generalized = generalized_by_level(self.shown, node, source, keep)
+        population = generalized_population(self.shown, node, keep) if source.population else None
         keys = [f"g{h.index}" for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
-        return guarded_view(self.measurer.policy, census, generalized, keys, source, rows, keep)
+        return guarded_view(self.measurer.policy, census, generalized, keys, source, rows, keep, population)
 
     def fidelity(self) -> dict[str, Any]:
         if self.measurer.policy.search.where == "warehouse":

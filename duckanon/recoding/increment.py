@@ -12,14 +12,14 @@ from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
 from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import INTEGER, TEXT
 from duckanon.errors import ReleaseError
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, same, sql, text_of
 from duckanon.query.steps import with_steps
 from duckanon.recoding import Found
 from duckanon.recoding.node import NodeClasses
-from duckanon.recoding.rows import Cells, Labels, label_steps, repeated_rows
+from duckanon.recoding.rows import Cells, Labels, Steps, label_steps, repeated_rows
+from duckanon.recoding.sent_cells import rows_of_sent_cells
 from duckanon.recoding.utility import utility_of
 from duckanon.search import Step
 from duckanon.search.afar import node_measurer
@@ -103,33 +103,30 @@ class Increment:
     def levels(self) -> dict[str, int]:
         return self.at.levels
 
+    @property
+    def node(self) -> Node:
+        return self.at.node
+
     def classes_by_levels(self) -> None:
         return None
 
     def described(self) -> dict[str, str]:
         return self.at.described(self.shown)
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+    def types(self) -> dict[str, Type]:
+        return self.at.types()
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
         names = [column(f"r{position}") for position in range(len(source.released))]
         cells = exp.select(*names, "n").from_(self.additions.cells).where(sql("n > 0"))
-        return repeated_rows({"labelled_cells": cells.order_by(*(name.copy() for name in names))}, source)
+        return {"labelled_cells": cells.order_by(*(name.copy() for name in names))}
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
-        """From the released cells, sent up as texts: the source does not tell who was held back."""
-        names = [column(f"r{at}") for at in range(len(source.released))]
-        texts = exp.select(*(text_of(name).as_(name.name) for name in names), "n").from_(self.additions.cells)
-        sent = scratch.sent("increment", texts.where(sql("n > 0")), "sent for the release")
-        types = self._released_types(source)
-        typed = [types[shown].cast(name).as_(name.name) for shown, name in zip(source.released, names, strict=True)]
-        cells = exp.select(*typed, "n").from_(sent).order_by(*(name.copy() for name in names))
-        return repeated_rows({"labelled_cells": cells}, source)
-
-    def _released_types(self, source: BoundSource) -> dict[str, Type]:
-        types = {c.name: c.type.released for c in source.keep}
-        types |= {c.name: INTEGER if wanted.publish == "level" else c.type.released for wanted, c in source.sensitive}
-        for h, level in zip(self.at.census.hierarchies, self.at.node, strict=True):
-            types[h.column.name] = TEXT if level or h.starred else h.column.type.released
-        return types
+        """The source does not tell who was held back."""
+        return rows_of_sent_cells(self, source, scratch)
 
     def fidelity(self) -> dict[str, Any]:
         return {}  # a class may be released in part, and the cells here do not tell which part

@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
-from duckanon.engine.types import INTEGER
+from duckanon.engine.types import DOUBLE, INTEGER, TEXT
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.labels import label_list
 from duckanon.local import Placement
@@ -19,11 +20,12 @@ from duckanon.local.losses import distortion, total_information_loss
 from duckanon.models.classes import class_steps
 from duckanon.query.expressions import case_of, column, literal, same, sql, table, text_of
 from duckanon.query.steps import select, united, with_steps
+from duckanon.recoding.aside import rows_with_kept
 from duckanon.recoding.fidelity import fidelity_of, numbers_of
 from duckanon.recoding.node import coding_of
 from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, middles
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
-from duckanon.recoding.rows import Cells, Labels, Shown, released_rows
+from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
 from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
@@ -79,6 +81,10 @@ class LocalRecoding:
         listed = exp.alias_(self.listed[hierarchy.index], "m", table=True)
         query = select(**{f"g{hierarchy.index}": "m.id", "number": "MIN(r.number)"}).from_(every.subquery("r"))
         return query.join(listed, on=sql("m.level = r.level AND m.code = r.code")).group_by(column("id", "m"))
+
+    @property
+    def node(self) -> None:
+        return None
 
     @property
     def keys(self) -> list[str]:
@@ -137,15 +143,29 @@ class LocalRecoding:
     def described(self) -> dict[str, str]:
         return {}
 
-    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+    def types(self) -> dict[str, Type]:
+        return {h.column.name: DOUBLE if h.is_number else TEXT for h in self.census.hierarchies}
+
+    def _cells(self) -> tuple[Cells, list[Shown]]:
         codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.census.others}
         cells = exp.select(*codes.values(), sql("SUM(cells.n)").as_("n"))
         cells = self.numbers.joined(cells.from_(exp.alias_(self.placed, "cells", table=True)), "cells")
         cells = cells.group_by(*codes.values())
         shown = self.numbers.shown([Shown(f"g{h.index}", self._labels(h)) for h in self.census.hierarchies])
-        return released_rows(self.census, Cells(cells, (*codes, "n")), shown, source, labels)
+        return Cells(cells, (*codes, "n")), shown
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
+        return sorted_cells(self.census, *self._cells(), source, labels)
+
+    def query(self, source: BoundSource, labels: Labels) -> exp.Select:
+        if self.census.aside:
+            return rows_with_kept(self._plan(), self.census, *self._cells(), source, labels)
+        return repeated_rows(self.shown_cells(source, labels), source)
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
+        return rows_over_source(self._plan(), self.census, source, scratch)
+
+    def _plan(self) -> Plan:
         codings = [coding_of(h, h.lowest, self.census) for h in self.census.hierarchies if h.coded]
         if self.census.left_out:
             uncoded = [h for h in self.census.hierarchies if not h.coded]
@@ -161,14 +181,13 @@ class LocalRecoding:
         shown = [Label(h.column.name, f"g{h.index}", self._labels(h)) for h in self.census.hierarchies]
         classes = exp.select(*map(column, self.keys), sql("CAST(SUM(n) AS BIGINT)").as_("x")).from_(self.placed)
         classes = classes.group_by(*map(column, self.keys))
-        plan = Plan(
+        return Plan(
             codings=tuple(codings),
             shown=tuple(self.numbers.labels(shown)),
             classes=self.numbers.told(exp.select("classes.*").from_(classes.subquery("classes")), "classes"),
             keys=tuple(self.keys),
             placement=exp.select(*codes_of_tuple, *of_values, *map(column, self.keys)).distinct().from_(self.placed),
         )
-        return rows_over_source(plan, self.census, source, scratch)
 
     def _labels(self, hierarchy: Hierarchy) -> exp.Select:
         return exp.select(column("id").as_("code"), "label").distinct().from_(self.listed[hierarchy.index])

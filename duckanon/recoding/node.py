@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from duckanon.census.counting import Census
+from duckanon.engine import Type
+from duckanon.engine.types import DOUBLE, TEXT
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
 from duckanon.query.steps import with_steps
@@ -64,6 +66,11 @@ class NodeClasses:
             else:
                 yield Label(h.column.name, part.code, part.labels if level or h.starred else None)
 
+    def types(self) -> dict[str, Type]:
+        """What a release shows of each quasi-identifier: values, labels or numbers."""
+        pairs = zip(self.census.hierarchies, self.node, strict=True)
+        return {h.column.name: _type(h, level) for h, level in pairs}
+
     def holding(self, kept: exp.Table | None = None) -> exp.Select:
         """The classes that do not fail: their keys and sizes. `kept`: all of them, if somebody keeps them."""
         names = [column(name) for name in (*self.keys, "x")]
@@ -80,6 +87,12 @@ class NodeClasses:
         at_top = [h for h, level in zip(self.census.hierarchies, self.node, strict=True) if level == h.height]
         finest = classes.select(*(column(h.code(h.lowest), "cells") for h in at_top if h.coded))
         return self.census.as_released(self.with_cells(finest), at_top)
+
+
+def _type(hierarchy: Hierarchy, level: int) -> Type:
+    if level:
+        return DOUBLE if hierarchy.is_number else TEXT
+    return TEXT if hierarchy.starred else hierarchy.column.type.released
 
 
 def _labels(hierarchy: Hierarchy, level: int) -> exp.Select:

@@ -7,7 +7,7 @@ as many as were counted is not released.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -60,6 +60,10 @@ class Plan:
     placement: exp.Select | None = None  # the keys of each combination of codes; None: the codes are the keys
 
 
+# Keeps a query of the workbench where the rows are (thing, its rows), and says how to name it.
+Sent = Callable[[str, exp.Query], exp.Expr]
+
+
 def rows_over_source(plan: Plan, census: Census, source: BoundSource, scratch: Scratch) -> exp.Select:
     """The rows of the classes that are released, labelled, sorted and repeated. The order is that of what is released,
     so nothing of the source's order remains."""
@@ -78,20 +82,20 @@ class _OverSource:
         tuples_of_source = tuple_counts(self.source) if counted is None else exp.select("*").from_(counted.table)
         steps: dict[str, exp.Query] = {"source": tuples_of_source}
         # What is shown as it is has one code for each value, which tells nothing more.
-        coded = [key for key in self.plan.keys if key not in raw]
+        keys = [key for key in self.plan.keys if key not in raw]
         if self.plan.placement is not None:
-            steps["coded_tuples"] = self._coded("source", self.plan.codings, others)
-            steps["placed_tuples"] = self._placed(self.plan.placement, others)
+            steps["coded_tuples"] = coded("source", self.plan.codings, [*others, "n"], self._sent)
+            steps["placed_tuples"] = placed("coded_tuples", self.plan, [*others, "n"], self._sent)
             steps["coded_cells"] = _counted(
-                "placed_tuples", [*coded, *others], [key for key in self.plan.keys if key in raw]
+                "placed_tuples", [*keys, *others], [key for key in self.plan.keys if key in raw]
             )
         else:
             # Such a code is looked for once the tuples are counted as cells, of which there are fewer still.
             early = [coding for coding in self.plan.codings if coding.key not in raw]
             late = [coding for coding in self.plan.codings if coding.key in raw]
-            steps["coded_tuples"] = self._coded("source", early, others)
-            steps["cells"] = _counted("coded_tuples", [*coded, *others], [])
-            steps["coded_cells"] = self._coded("cells", late, [*coded, *others])
+            steps["coded_tuples"] = coded("source", early, [*others, "n"], self._sent)
+            steps["cells"] = _counted("coded_tuples", [*keys, *others], [])
+            steps["coded_cells"] = coded("cells", late, [*keys, *others, "n"], self._sent)
         steps["sized_cells"] = _sized(list(self.plan.keys))
         steps["released_cells"] = self._guarded()
         steps["labelled_cells"] = self._labelled()
@@ -111,28 +115,6 @@ class _OverSource:
         """A quasi-identifier in the step `source`."""
         (index,) = (h.index for h in self.census.hierarchies if h.column.name == shown)
         return f"q{index}"
-
-    def _coded(self, step: str, codings: Iterable[Coding], others: list[str]) -> exp.Select:
-        """A step with codes in place of values, beside other columns of it."""
-        query = exp.select().from_(table(step))
-        for coding in codings:
-            raw, alias = column(coding.name, step), f"codes_{coding.name}"
-            known, type_ = column("value", alias), coding.type.released
-            compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
-            on = exp.EQ(this=compared[0], expression=compared[1])
-            query = query.join(self._sent(alias, coding.codes), on=on, join_type="left")
-            if coding.strangers is None:
-                query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
-            if coding.key is not None:
-                query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
-        return query.select(*(column(name, step) for name in (*others, "n")))
-
-    def _placed(self, placement: exp.Select, others: list[str]) -> exp.Select:
-        codes = [coding.key for coding in self.plan.codings if coding.key is not None]
-        shown = [column(key, "placement") for key in self.plan.keys]
-        kept = [column(name, "coded_tuples") for name in (*others, "n")]
-        query = exp.select(*shown, *kept).from_(table("coded_tuples"))
-        return query.join(self._sent("placement", placement), on=same(codes, "coded_tuples", "placement", nulls=False))
 
     def _guarded(self) -> exp.Select:
         """The cells of the classes that are released, and that are as large as they were counted; with the number of
@@ -190,11 +172,37 @@ class _OverSource:
         return exp.select("code", name.as_("label")).from_(made.subquery("made"))
 
 
+def coded(step: str, codings: Iterable[Coding], others: Iterable[str], sent: Sent) -> exp.Select:
+    """A step with codes in place of values, beside other columns of it. What is not known has no code, and finds no
+    class: a join that keeps all rows tells a planner how many come out of it."""
+    query = exp.select().from_(table(step))
+    for coding in codings:
+        raw, alias = column(coding.name, step), f"codes_{coding.name}"
+        known, type_ = column("value", alias), coding.type.released
+        compared = (type_.text(raw), known) if coding.by_text else (raw, type_.cast(known))
+        on = exp.EQ(this=compared[0], expression=compared[1])
+        query = query.join(sent(alias, coding.codes), on=on, join_type="left")
+        if coding.key is not None:
+            query = query.select(_code(raw, column("code", alias), coding.strangers).as_(coding.key))
+        elif coding.strangers is None:
+            query = query.where(exp.paren(sql(":raw IS NULL OR :known IS NOT NULL", raw=raw, known=known)))
+    return query.select(*(column(name, step) for name in others))
+
+
+def placed(step: str, plan: Plan, others: Iterable[str], sent: Sent) -> exp.Select:
+    """A step of codes with the keys of each combination of them, beside other columns of it."""
+    assert plan.placement is not None
+    codes = [coding.key for coding in plan.codings if coding.key is not None]
+    query = exp.select(*(column(key, "placement") for key in plan.keys), *(column(name, step) for name in others))
+    query = query.from_(table(step))
+    return query.join(sent("placement", plan.placement), on=same(codes, step, "placement", nulls=False))
+
+
 def _code(raw: exp.Expr, code: exp.Expr, strangers: int | None) -> exp.Expr:
     """NULL is a value of its own, and in no table: code 0."""
-    if strangers is None:
-        return sql("COALESCE(:code, 0)", code=code)
-    known = sql("COALESCE(:code, :strangers)", code=code, strangers=literal(strangers))
+    known = code
+    if strangers is not None:
+        known = sql("COALESCE(:code, :strangers)", code=code, strangers=literal(strangers))
     return sql("CASE WHEN :raw IS NULL THEN 0 ELSE :known END", raw=raw, known=known)
 
 

@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.source import BoundSource
+from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
-from duckanon.recoding.rows import Labels
+from duckanon.recoding.rows import Labels, Steps
 from duckanon.recoding.view import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
 from duckanon.search.afar import node_measurer
@@ -47,6 +48,10 @@ class Recoding(Protocol):
     def levels(self) -> dict[str, int] | None:
         """The level of each quasi-identifier, where all rows share it."""
 
+    @property
+    def node(self) -> Node | None:
+        """The same, in the policy's order."""
+
     def classes_by_levels(self) -> list[dict[str, Any]] | None:
         """The combinations of levels in use, where rows do not share them."""
 
@@ -57,8 +62,14 @@ class Recoding(Protocol):
     def shown(self) -> Census:
         """The census with its hierarchies as the release shows them."""
 
+    def types(self) -> dict[str, Type]:
+        """What each quasi-identifier is shown as."""
+
+    def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
+        """The released cells as they are shown, in their order."""
+
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:
-        """The released rows."""
+        """The released rows: each cell as often as it stands for one."""
 
     def over_source(self, source: BoundSource, scratch: Scratch) -> exp.Select:
         """The same rows as a query of the warehouse, which is sent what it takes into the `scratch` there."""

@@ -29,6 +29,9 @@ class Labels(Protocol):
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         """What is `known` (code, label), at least for the codes that are `shown`."""
 
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        """What sorts the rows, beside what they show."""
+
 
 class AsTheyAre:
     """Nothing is kept: the release is one query."""
@@ -38,6 +41,9 @@ class AsTheyAre:
 
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         return known
+
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        return query
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,10 @@ class Dictionaries:
         query = exp.select("code", "label").from_(known.subquery("known"))
         query = query.where(exp.In(this=column("code"), query=shown.subquery()))
         return exp.select("code", "label").from_(self.scratch.dictionary(thing, query))
+
+    def numbers(self, thing: str, query: exp.Select) -> exp.Select:
+        """Kept, so that a planner knows how few they are."""
+        return exp.select("*").from_(self.scratch.table(thing, query, "numbers that sort the release"))
 
 
 AS_THEY_ARE = AsTheyAre()
@@ -76,10 +86,13 @@ class Cells:
     names: tuple[str, ...]
 
 
-def released_rows(
+Steps = dict[str, exp.Select]  # by their names; the last are the `labelled_cells`: r0 …, n
+
+
+def sorted_cells(
     census: Census, cells: Cells, shown: list[Shown], source: BoundSource, labels: Labels = AS_THEY_ARE
-) -> exp.Select:
-    """The released rows, from the released cells of the census: labelled, sorted and repeated n times.
+) -> Steps:
+    """The released cells of the census, labelled and sorted.
 
     The order is that of the released values themselves, so nothing of the source's order remains, and the same
     input gives the same output whatever the number of threads.
@@ -89,19 +102,18 @@ def released_rows(
     if order:
         labelled = steps["labelled_cells"]
         steps["labelled_cells"] = labelled.order_by(*(column(name, "released_cells") for name in order))
-    return repeated_rows(steps, source)
+    return steps
 
 
-def repeated_rows(steps: dict[str, exp.Select], source: BoundSource) -> exp.Select:
-    """The rows that the `labelled_cells` (r0 …, n), the last of the steps, stand for, in their order, under the names
-    of the release."""
+def repeated_rows(steps: Steps, source: BoundSource) -> exp.Select:
+    """The released rows: each of the `labelled_cells` n times, in their order, under the names of the release."""
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
     return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells"))
 
 
 def label_steps(
     census: Census, cells: Cells, shown: list[Shown], names: Sequence[str], labels: Labels = AS_THEY_ARE
-) -> dict[str, exp.Select]:
+) -> Steps:
     """The steps from the `released_cells` to the `labelled_cells` as the release shows them: r0 …, the columns of these
     names, and n."""
     # Pseudonyms are made here, where there are the fewest, and where the order of the release is still to come: it must
@@ -115,12 +127,12 @@ def label_steps(
             named[hierarchy.column.name] = hierarchy.removed
             continue
         step = f"labels_{hierarchy.index}"
-        steps[step] = labels.labels(step, part.labels, _codes(released, part.code))
+        steps[step] = labels.labels(step, part.labels, codes_in(released, part.code))
         labelled, named[hierarchy.column.name] = _labelled(labelled, part.code, step)
     for values in census.sensitive:
         code, step = f"s{values.index}", f"values_{values.index}"
         value = exp.select("code", column("value").as_("label")).from_(values.table)
-        steps[step] = labels.labels(step, value, _codes(released, code))
+        steps[step] = labels.labels(step, value, codes_in(released, code))
         labelled, named[values.column.name] = _labelled(labelled, code, step)
     for position, kept in enumerate(census.keep):
         named[kept.name] = column(f"k{position}", "released_cells")
@@ -128,7 +140,7 @@ def label_steps(
     return {**steps, "labelled_cells": labelled.select(*outputs, column("n", "released_cells"))}
 
 
-def _codes(cells: exp.Select, code: str) -> exp.Select:
+def codes_in(cells: exp.Select, code: str) -> exp.Select:
     return exp.select(column(code)).distinct().from_(cells.subquery("cells"))
 
 

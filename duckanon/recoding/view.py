@@ -10,10 +10,13 @@ from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
+from duckanon.census.collations import COLLATED
 from duckanon.census.counting import Census
 from duckanon.census.people import counting_unit
+from duckanon.census.plain import plain
+from duckanon.census.population import BoundPopulation
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.census.source import COLLATED, BoundSource
+from duckanon.census.source import BoundSource
 from duckanon.census.tuples import released_columns
 from duckanon.census.values import ValueTable, describe_values
 from duckanon.hierarchy import Hierarchy
@@ -23,7 +26,7 @@ from duckanon.models import ClassRule
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.closeness import placed_rules
 from duckanon.models.levels import levelled_rules
-from duckanon.models.registry import class_rules, single_rules
+from duckanon.models.registry import class_rules, single_rules, size_rules, total_rules
 from duckanon.models.unit import ROWS
 from duckanon.policy import Policy, Sensitive
 from duckanon.query.expressions import all_of, any_of, column, literal, same, sql, table
@@ -42,13 +45,16 @@ def guarded_view(
     source: BoundSource,
     rows: exp.Table,
     keep: Keeper,
+    population: exp.Select | None = None,
 ) -> exp.Select:
     """`generalized`, a query of the step `source` (g0 … labels, s0 …, k0 …, n), with the class-level constraints of the
-    policy inside. `keys` are the labels that tell classes apart, `rows` the source itself.
+    policy inside. `keys` are the labels that tell classes apart, `rows` the source itself. `population`: a query of the
+    step of that name (the keys and m), where its rows are counted, as they are now.
 
     Rows whose value the hierarchy does not know are not shown, nor are classes with a sensitive value that needs a
-    level, or a place in a hierarchy, and has none. ALP and DIF belong to the whole table and were checked when the view
-    was made; they are not part of the guard.
+    level, or a place in a hierarchy, and has none. Where the sizes of all classes together break a constraint, nothing
+    is shown. ALP and DIF belong to the whole table, too, and were checked when the view was made; they are not part of
+    the guard.
     """
     unit = counting_unit(policy)
     rules_of = class_rules if unit is ROWS else single_rules
@@ -62,6 +68,12 @@ def guarded_view(
         for part in judged
         if any(rule.describes_values for rule in part.rules)
     }
+    cells, sizes = "generalized", size_rules(policy.thresholds)
+    beside: dict[str, exp.Query] = {}
+    if sizes and population is not None and source.population is not None:
+        beside = {"population": read_population(source.population), "generalized_population": population}
+        cells = "counted"
+        beside[cells] = _beside_population(keys, [f"s{part.index}" for part in judged])
     # The source is read once: the rows that are shown are the ones that were judged, also where its query draws lots.
     return with_steps(
         exp.select("*").from_(table("shown")).order_by(*(column(name) for name in source.released)),
@@ -69,8 +81,9 @@ def guarded_view(
         source=read_source(source, rows),
         generalized=generalized,
         **described,
-        **class_steps(table("generalized"), keys, policy.k, judged, nulls=True, unit=unit),
-        shown=_shown(census, keys, source),
+        **beside,
+        **class_steps(table(cells), keys, policy.k, judged, nulls=True, unit=unit, sizes=sizes),
+        shown=_shown(census, keys, source, _whole_table_fails(policy)),
     )
 
 
@@ -79,8 +92,21 @@ def _present_rules(wanted: Sensitive) -> list[ClassRule]:
     return [*levelled_rules(wanted), *placed_rules(wanted)]
 
 
-def _shown(census: Census, keys: list[str], source: BoundSource) -> exp.Select:
-    """The rows of the `classes` that hold.
+def _whole_table_fails(policy: Policy) -> list[exp.Expr]:
+    """Whether the classes that hold break what their sizes are bounded by together."""
+    everybody = exp.select("COUNT(*)").from_(table("population")).subquery()
+    parts = {"x": column(counting_unit(policy).size), "population": column("population"), "everybody": everybody}
+    return [
+        exp.select(rule.constraint.fails(exp.replace_placeholders(rule.figure, **parts)))
+        .from_(table("classes"))
+        .where(sql("NOT failing"))
+        .subquery()
+        for rule in total_rules(policy.thresholds)
+    ]
+
+
+def _shown(census: Census, keys: list[str], source: BoundSource, fails: list[exp.Expr]) -> exp.Select:
+    """The rows of the `classes` that hold, unless the whole `fails`.
 
     A filter must not be moved below an OFFSET, be it of no row; below a materialized step alone DuckDB does move it.
     In a session whose collation takes different texts for equal, no class can be told, and nothing is shown.
@@ -96,9 +122,17 @@ def _shown(census: Census, keys: list[str], source: BoundSource) -> exp.Select:
         exp.select(*released)
         .from_(table("generalized"))
         .join(table("classes"), on=same(keys, "generalized", "classes", nulls=True))
-        .where(sql("NOT classes.failing"), exp.not_(exp.paren(collated)))
+        .where(sql("NOT classes.failing"), exp.not_(exp.paren(collated)), *map(exp.not_, fails))
         .offset(0)
     )
+
+
+def _beside_population(keys: list[str], values: list[str]) -> exp.Query:
+    """The rows of the source, and those of the population, which are only counted."""
+    shown = [column(key) for key in keys]
+    ours = exp.select(*shown, *map(column, values), column("n"), sql("0").as_("m")).from_(table("generalized"))
+    theirs = exp.select(*shown, *(exp.null().as_(value) for value in values), sql("0").as_("n"), column("m"))
+    return exp.union(ours, theirs.from_(table("generalized_population")), distinct=False)
 
 
 def _described(values: ValueTable, policy: Policy, keep: Keeper) -> exp.Query:
@@ -149,6 +183,11 @@ def _read(named: Iterable[tuple[exp.Expr, str]], rows: exp.Table) -> exp.Select:
     return exp.select(*(_without_statistics(value).as_(name) for value, name in named)).from_(rows.copy())
 
 
+def read_population(population: BoundPopulation) -> exp.Select:
+    """q0 … of every row of it: the step `population`."""
+    return _read([(plain(c), f"q{index}") for index, c in enumerate(population.columns)], population.table)
+
+
 def read_kept(kept: exp.Table, names: Iterable[str]) -> exp.Select:
     """A table that was kept for the view."""
     return _read([(column(name), name) for name in names], kept)
@@ -156,22 +195,39 @@ def read_kept(kept: exp.Table, names: Iterable[str]) -> exp.Select:
 
 def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: Keeper) -> exp.Select:
     """Every row of the step `source` at the levels of one node."""
-    query = exp.select().from_(table("source"))
-    computed = []
-    for hierarchy, level in zip(census.hierarchies, node, strict=True):
-        raw = column(f"q{hierarchy.index}", "source")
+    query, computed = _with_labels("source", zip(census.hierarchies, node, strict=True), keep)
+    if source.entity:
+        # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
+        query = query.where(sql("source.e IS NOT NULL")).select(column("e", "source"), sql("0").as_("p"))
+    query = query.select(*(column(name, "source") for name in shown_as_they_are(census)), sql("1").as_("n"))
+    return _only_labelled(query, computed)
+
+
+def generalized_population(census: Census, node: Node, keep: Keeper) -> exp.Select:
+    """Every row of the step `population` by the labels that tell classes apart. What the hierarchy does not know is
+    covered by none of these, but by the top, which tells nothing."""
+    told = [(h, level) for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
+    query, computed = _with_labels("population", told, keep)
+    return _only_labelled(query.select(sql("1").as_("m")), computed)
+
+
+def _with_labels(step: str, levels: Iterable[tuple[Hierarchy, int]], keep: Keeper) -> tuple[exp.Select, list[int]]:
+    """The rows of a step with their labels g0 …; and which of these are computed from a value, which is there, too."""
+    query, computed = exp.select().from_(table(step)), []
+    for hierarchy, level in levels:
+        raw = column(f"q{hierarchy.index}", step)
         query, label = _labelled(query, hierarchy, level, raw, keep)
         query = query.select(label.as_(f"g{hierarchy.index}"))
         if hierarchy.kind is not None and 0 < level < hierarchy.height:
             query = query.select(raw)
             computed.append(hierarchy.index)
-    if source.entity:
-        # A row of nobody, which a run refuses, may come later: it counts for no class, so it is not shown either.
-        query = query.where(sql("source.e IS NOT NULL")).select(column("e", "source"), sql("0").as_("p"))
-    query = query.select(*(column(name, "source") for name in shown_as_they_are(census)), sql("1").as_("n"))
+    return query, computed
+
+
+def _only_labelled(query: exp.Select, computed: list[int]) -> exp.Select:
+    """What has no label, whatever the reason, is not known."""
     if not computed:
         return query
-    # What has no label, whatever the reason, is not known.
     labelled = all_of(exp.paren(sql(f"q{index} IS NULL OR g{index} IS NOT NULL")) for index in computed)
     return exp.select("*").from_(query.subquery("labelled")).where(labelled)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from duckanon.engine import Warehouse
 from duckanon.engine.lock import hold
 from duckanon.errors import EngineError, ReleaseError
-from duckanon.policy import MappingFile, Policy
+from duckanon.policy import MappingFile, Policy, Population, Source
 
 
 class DiskPlace:
@@ -82,14 +82,19 @@ class DiskPlace:
         for what, files in self._inputs().items():
             if any(self._holds(file) for file in files):
                 raise ReleaseError(f"release.to: {self.path} is {what}, or holds it; choose another name")
-        source = self.policy.source
-        patterns = self.warehouse.source_patterns(source.file) if source.file else []
-        if any(_reached(self._first_file().parts, Path(pattern).parts) for pattern in patterns):
-            what = "is where source.file looks for the source"
-            raise ReleaseError(f"release.to: {self.path} {what}; choose another name")
         named = rf"(?<![\w.-]){re.escape(self.path.name)}(?![\w.-])"
-        if source.query and re.search(named, source.query):
-            raise ReleaseError(f"release.to: source.query reads {self.path.name}; choose another name")
+        for what, read in self._read().items():
+            patterns = self.warehouse.source_patterns(read.file) if read.file else []
+            if any(_reached(self._first_file().parts, Path(pattern).parts) for pattern in patterns):
+                where = f"is where {what}.file looks for the {what}"
+                raise ReleaseError(f"release.to: {self.path} {where}; choose another name")
+            if read.query and re.search(named, read.query):
+                raise ReleaseError(f"release.to: {what}.query reads {self.path.name}; choose another name")
+
+    def _read(self) -> dict[str, Source | Population]:
+        """What the policy reads people from."""
+        population = self.policy.population
+        return {"source": self.policy.source, **({"population": population} if population else {})}
 
     def _first_file(self) -> Path:
         """The release itself, or what the first file of its partitions may be called."""
@@ -105,17 +110,17 @@ class DiskPlace:
             "the policy itself": [Path(policy.file)] if policy.file else [],
             "a hierarchy": hierarchies,
             "the ledger": [policy.ledger] if policy.ledger else [],
-            "the source itself": self._source_files(),
+            **{f"the {what} itself": self._files_of(read) for what, read in self._read().items()},
             "the folder that you are in": [Path.cwd()],
         }
 
-    def _source_files(self) -> list[Path]:
-        if self.policy.source.file is None:
+    def _files_of(self, read: Source | Population) -> list[Path]:
+        if read.file is None:
             return []
         try:
-            return self.warehouse.source_files(self.policy.source.file)
+            return self.warehouse.source_files(read.file)
         except EngineError:
-            return []  # what is wrong with the source is said when it is read
+            return []  # what is wrong with it is said when it is read
 
     def _holds(self, file: Path) -> bool:
         return file.exists() and (file.resolve().is_relative_to(self.path) or _same_file(file, self.path))

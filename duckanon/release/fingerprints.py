@@ -11,6 +11,8 @@ from typing import Any
 
 from sqlglot import exp
 
+from duckanon.census.population import BoundPopulation
+from duckanon.census.source import BoundSource
 from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.types import Family
 from duckanon.policy import MappingFile, MappingTable, Policy
@@ -31,10 +33,10 @@ class Fingerprints:
 
 
 def take_fingerprints(
-    policy: Policy, source: exp.Table, warehouse: Warehouse, counts: RowCounts | None = None
+    policy: Policy, source: BoundSource, warehouse: Warehouse, counts: RowCounts | None = None
 ) -> Fingerprints:
     """Where the rows of the source are counted already, they need not be read again."""
-    of_source = source_fingerprint(policy, source, warehouse, counts)
+    of_source = source_fingerprint(policy, source.table, warehouse, counts, source.population)
     return Fingerprints(policy.hash, hierarchy_hash(policy, warehouse), of_source)
 
 
@@ -52,11 +54,20 @@ def hierarchy_hash(policy: Policy, warehouse: Warehouse) -> str:
     return digest_of(said)
 
 
-def source_fingerprint(policy: Policy, source: exp.Table, warehouse: Warehouse, counts: RowCounts | None = None) -> str:
-    """Of the source's columns and rows, and of the key that its pseudonyms are made with."""
+def source_fingerprint(
+    policy: Policy,
+    source: exp.Table,
+    warehouse: Warehouse,
+    counts: RowCounts | None = None,
+    population: BoundPopulation | None = None,
+) -> str:
+    """Of the source's columns and rows, of the key that its pseudonyms are made with, and of what is counted of its
+    population."""
     key = os.environ.get(policy.pseudonyms.key_env, "") if policy.pseudonyms else ""
     keyed = hmac.new(key.encode(), b"duckanon ledger", "sha256").hexdigest() if key else None
-    return digest_of([_rows(source, warehouse.columns(source), warehouse, counts), keyed])
+    told = [_rows(source, warehouse.columns(source), warehouse, counts), keyed]
+    told += [_rows(population.table, list(population.columns), warehouse)] if population else []
+    return digest_of(told)
 
 
 def relation_fingerprint(relation: Relation, warehouse: Warehouse, counts: RowCounts | None = None) -> str:

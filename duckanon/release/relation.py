@@ -16,6 +16,7 @@ from duckanon.query.expressions import drop, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
+from duckanon.recoding.sent_cells import can_be_sent, rows_of_sent_cells
 from duckanon.recoding.view import Keeper
 from duckanon.release.fingerprints import relation_fingerprint
 from duckanon.release.mark import made_by
@@ -59,8 +60,7 @@ class RelationTarget:
             self.warehouse.make_way(self.existing)
             self._source_must_stand(self.existing)
         if self.place.kind != "view":
-            near = self.warehouse.is_workbench
-            return recoding.query(source, AS_THEY_ARE) if near else recoding.over_source(source, self.sent)
+            return self._rows(recoding, source)
         assert recoding.view is not None  # no view is added to
         self.clear_kept()
         rows = source.table
@@ -69,6 +69,15 @@ class RelationTarget:
             self.warehouse.comment(kept, mark)
             rows = kept.table
         return recoding.view(source, rows, self.keeper(mark))
+
+    def _rows(self, recoding: Recoding, source: BoundSource) -> exp.Select:
+        """In one transaction the source is as it was counted: its released cells are all that it takes, if they can be
+        sent. Else the rows are those of the source itself, class by class as far as it is as it was."""
+        if self.warehouse.is_workbench:
+            return recoding.query(source, AS_THEY_ARE)
+        if self.warehouse.transactional and can_be_sent(recoding, source):
+            return rows_of_sent_cells(recoding, source, self.sent)
+        return recoding.over_source(source, self.sent)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.place.kind != "view":
@@ -83,6 +92,8 @@ class RelationTarget:
     def _source_must_stand(self, old: Relation) -> None:
         """With the old release gone the source must still be readable: or it was a part of the source."""
         inputs = [self.policy.source.table] if self.policy.source.table else []
+        population = self.policy.population
+        inputs += [population.table] if population and population.table else []
         inputs += [h.table for q in self.policy.quasi_identifiers if isinstance(h := q.hierarchy, MappingTable)]
         probe = Scratch(self.warehouse.workbench)
         try:

@@ -35,6 +35,6 @@ def made_of_this_source(policy: Policy, warehouse: Warehouse, source: str | None
     scratch = Scratch(warehouse.workbench)
     try:
         bound = bind_source(policy, warehouse, scratch)
-        return source_fingerprint(policy, bound.table, warehouse) == source
+        return source_fingerprint(policy, bound.table, warehouse, population=bound.population) == source
     finally:
         scratch.clear()

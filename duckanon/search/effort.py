@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from duckanon.search.clock import Clock
+
 
 @dataclass
 class Effort:
@@ -22,9 +24,9 @@ class Effort:
 
 @dataclass(frozen=True)
 class SearchLimits:
-    seconds: float | None = None
+    clock: Clock
     nodes: int | None = None
 
     def at_most(self, nodes: int) -> SearchLimits:
         """The same, and no more than so many nodes."""
-        return SearchLimits(self.seconds, nodes if self.nodes is None else min(self.nodes, nodes))
+        return SearchLimits(self.clock, nodes if self.nodes is None else min(self.nodes, nodes))

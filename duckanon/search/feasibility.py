@@ -10,7 +10,8 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import models_of
+from duckanon.models.questions import CountedSizes
+from duckanon.models.registry import models_of, sizes_asked
 from duckanon.policy import Sensitive
 from duckanon.search.problem import Problem
 
@@ -50,6 +51,10 @@ def impossible(problem: Problem) -> list[str]:
     if found:
         found.append(f"privacy.unmapped: {census.left_out:,} rows would be suppressed, the budget is {budget:,}")
     found += K_ANONYMITY.out_of_reach(policy.k, census.rows, census.people)
+    population = census.population.rows if census.population else None
+    sizes = CountedSizes(census.rows, budget, population)
+    for model, threshold in sizes_asked(policy.thresholds):
+        found += model.out_of_reach(threshold, sizes)
     for values in census.sensitive:
         models, counted = models_of(values.wanted), SourceColumn(values, census, budget)
         found += [message for model in models for message in model.out_of_reach(counted)]

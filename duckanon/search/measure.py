@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +13,13 @@ from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
 from duckanon.models.classes import SensitiveRules, class_steps
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
-from duckanon.models.registry import class_rules, least_size, single_rules, table_rules
+from duckanon.models.registry import class_rules, least_size, single_rules, size_rules, table_rules, total_rules
 from duckanon.models.rules import ClassRule, ValueMeasure
 from duckanon.models.unit import ROWS
 from duckanon.policy import Sensitive
-from duckanon.query.expressions import column, same, sql, table
+from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import select, with_steps
-from duckanon.search.cells import rolled_up
+from duckanon.search.cells import rolled_up, with_population
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
 
@@ -71,10 +71,12 @@ class Measurer:
         self.unit = counting_unit(policy)
         self.judged = self._judged(class_rules if self.unit is ROWS else single_rules)
         self.table_rules = {v.index: asked for v in census.sensitive if (asked := table_rules(v.wanted))}
+        self.size_rules, self.total_rules = size_rules(policy.thresholds), total_rules(policy.thresholds)
         # What a class has at the least, to hold: people may have several values each.
         needed = [least_size(values.wanted) for values in census.sensitive] if self.unit is ROWS else []
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
+        self.counted: exp.Table = like.counted if like else self._counted()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 
     def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
@@ -87,15 +89,31 @@ class Measurer:
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
         census = self.census
-        asked = sorted({part.index for part in self.judged} | set(self.table_rules))
-        rows = self.unit is ROWS
-        if rows and len(asked) == len(census.sensitive) and not census.keep:
+        asked, rows = self.asked, self.unit is ROWS
+        if rows and len(asked) == len(census.others):
             return census.table
         query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
         if not rows:
             query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
         thing = "cells" if census.afar is None else "cells_afar"
         return census.kept(thing, query, "the census, without what no constraint asks for")
+
+    @property
+    def asked(self) -> list[int]:
+        """The sensitive columns that some constraint asks for."""
+        return sorted({part.index for part in self.judged} | set(self.table_rules))
+
+    @property
+    def asks_everything(self) -> bool:
+        """Whether what was found of the classes is to be judged as a whole, too."""
+        return bool(self.table_rules or self.total_rules)
+
+    def _counted(self) -> exp.Table:
+        """What classes are counted from: with the population, where rules ask for it."""
+        if not self.size_rules:
+            return self.base
+        query = with_population(self.census, self.base, self.asked)
+        return self.census.scratch.table("counted_cells", query, "the census, and the population beside it")
 
     def brought(self, node: Node) -> Measurer:
         """One that measures this node on the workbench, for what is made there of it."""
@@ -106,7 +124,8 @@ class Measurer:
     def class_steps(self, node: Node, judged: list[SensitiveRules] | None = None) -> dict[str, exp.Select]:
         """The steps to the classes of a node, the last of which is `classes`."""
         keys, judged = self.census.keys(node), self.judged if judged is None else judged
-        return class_steps(self.base, keys, self.policy.k, judged, nulls=False, unit=self.unit)
+        k, unit, sizes = self.policy.k, self.unit, self.size_rules
+        return class_steps(self.counted, keys, k, judged, nulls=False, unit=unit, sizes=sizes)
 
     def keep_classes(self, node: Node) -> exp.Table:
         """The classes of a node with all their figures, for who asks several things of them."""
@@ -119,30 +138,41 @@ class Measurer:
         steps = self.class_steps(node) if classes is None else {"classes": exp.select("*").from_(classes)}
         size, note = self.unit.size, f"check: the classes of node {node}"
         sizes = {"least": f"MIN({size})", "smallest": f"MIN(CASE WHEN NOT failing THEN {size} END)"}
-        query = select(**_TOTALS, **sizes, **_worst(self.judged)).from_(table("classes"))
+        query = select(**_TOTALS, **sizes, **self._covered, **_worst(self.judged)).from_(table("classes"))
         ((count, rows, failing_classes, failing_rows, squares, least, smallest, *worst),) = self.census.engine.fetch(
             with_steps(query, **steps), note
         )
+        by_size = self._by_size(least, worst)
         within = wholly or failing_rows <= self.problem.budget
         of_table = tuple(self._table_findings(node, steps)) if within and failing_rows < rows else None
         sums = int(rows), failing_classes, int(failing_rows), int(squares)
         released = None if smallest is None else int(smallest)
-        k = Finding(K_ANONYMITY.constraint(self.policy.k), int(least))
-        found = Measurement(node, count, *sums, released, (k, *_findings(self.judged, worst)), of_table)
+        of_values = _findings(self.judged, worst[len(self.size_rules) :])
+        found = Measurement(node, count, *sums, released, (*by_size, *of_values), of_table)
         if not self._has_own:
             return found
         # One figure stood for hundreds of constraints, which nobody asks for where all of them hold.
         asked = wholly or not found.holds(self.problem.budget)
-        return replace(found, class_findings=(k, *(self._each_finding(node, note) if asked else ())))
+        return replace(found, class_findings=(*by_size, *(self._each_finding(node, note) if asked else ())))
 
     def released_findings(self, node: Node, classes: exp.Table) -> tuple[Finding, ...]:
         """What the kept classes of a node measure that do not fail: the class findings of their release."""
         judged = [] if self._has_own else self.judged
-        query = select(least=f"MIN({self.unit.size})", **_worst(judged)).from_(classes).where(sql("NOT failing"))
+        query = select(least=f"MIN({self.unit.size})", **self._covered, **_worst(judged)).from_(classes)
         note = "check: the classes that do not fail"
-        ((least, *worst),) = self.census.engine.fetch(query, note)
+        ((least, *worst),) = self.census.engine.fetch(query.where(sql("NOT failing")), note)
+        if self._has_own:
+            return (*self._by_size(least, worst), *self._each_finding(node, note, released=True))
+        return (*self._by_size(least, worst), *_findings(judged, worst[len(self.size_rules) :]))
+
+    @property
+    def _covered(self) -> dict[str, str]:
+        """The worst of what the rules on the size of a class measure."""
+        return {rule.constraint.name: f"{rule.constraint.worst}({rule.constraint.name})" for rule in self.size_rules}
+
+    def _by_size(self, least: int | None, covered: Sequence[Any]) -> list[Finding]:
         k = Finding(K_ANONYMITY.constraint(self.policy.k), None if least is None else int(least))
-        return (k, *(self._each_finding(node, note, released=True) if self._has_own else _findings(judged, worst)))
+        return [k, *(Finding(rule.constraint, worst) for rule, worst in zip(self.size_rules, covered, strict=False))]
 
     @property
     def _has_own(self) -> bool:
@@ -158,7 +188,7 @@ class Measurer:
 
     def _table_findings(self, node: Node, steps: dict[str, exp.Select]) -> list[Finding]:
         """What the rules of the whole table measure over the classes that do not fail; `steps`: to the classes."""
-        found = []
+        found = self._totals(node, steps) if self.total_rules else []
         for index, rules in self.table_rules.items():
             measures = {rule.measure.name: rule.measure for rule in rules}
             measured = {name: self._of_values(node, steps, index, measure) for name, measure in measures.items()}
@@ -167,6 +197,16 @@ class Measurer:
                 worst = max((row[rule.constraint.name] for row in values), default=None)
                 found.append(Finding(rule.constraint, worst))
         return found
+
+    def _totals(self, node: Node, steps: dict[str, exp.Select]) -> list[Finding]:
+        """What the rules on the sizes of all these classes measure."""
+        known: dict[str, exp.Expr] = {"x": column(self.unit.size), "population": column("population")}
+        if self.census.population is not None:
+            known["everybody"] = literal(self.census.population.rows)
+        figures = {rule.constraint.name: exp.replace_placeholders(rule.figure, **known) for rule in self.total_rules}
+        query = select(**figures).from_(table("classes")).where(sql("NOT failing"))
+        (row,) = self.census.engine.fetch(with_steps(query, **steps), f"check: all classes of node {node}")
+        return [Finding(rule.constraint, figure) for rule, figure in zip(self.total_rules, row, strict=True)]
 
     def _of_values(
         self, node: Node, steps: dict[str, exp.Select], index: int, measure: ValueMeasure

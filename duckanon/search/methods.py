@@ -33,8 +33,9 @@ def search(measurer: Measurer, seen: Seen, floor: Node | None = None, method: st
     walked = walk(lattice, batch, choose, seen)
     if walked.answer or top_is_best(measurer):
         return walked
+    from duckanon.search.clock import Clock
     from duckanon.search.effort import SearchLimits
     from duckanon.search.optimal import search_on
 
-    limits = SearchLimits(wanted.time_limit, wanted.nodes)
+    limits = SearchLimits(Clock(wanted.time_limit), wanted.nodes)
     return search_on(walked, lattice, batch, limits.at_most(batch.affordable(_LOOKS)), seen)

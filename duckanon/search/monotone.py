@@ -10,9 +10,10 @@ from duckanon.search.measure import Measurer
 
 
 def is_monotone(measurer: Measurer) -> bool:
-    """Whether a node that fails its class rules proves that every finer one fails. With a budget that is so for k
-    alone; and of two classes that share people the whole may break a rule that both of them hold."""
-    if not measurer.judged:
+    """Whether a node that fails its class rules proves that every finer one fails. With a budget that is so for k, and
+    what is closed under growing as it is; and of two classes that share people the whole may break a rule that both of
+    them hold."""
+    if not measurer.judged and all(rule.closed_under_growing for rule in measurer.size_rules):
         return True
     of_classes = [(model, wanted) for model, wanted in _asked(measurer) if isinstance(model, ClassModel)]
     return _merging_is_safe(measurer) and all(model.holds_merged(wanted) for model, wanted in of_classes)
@@ -24,7 +25,7 @@ def top_is_best(measurer: Measurer) -> bool:
     of_table = [model for model, _ in _asked(measurer) if isinstance(model, TableModel)]
     together = all(h.highest == h.height for h in measurer.census.hierarchies)
     best = together and _merging_is_safe(measurer) and all(model.best_at_top for model in of_table)
-    return is_monotone(measurer) and (not of_table or best)
+    return is_monotone(measurer) and (best or not measurer.asks_everything)
 
 
 def _asked(measurer: Measurer) -> list[tuple[ColumnModel, Sensitive]]:

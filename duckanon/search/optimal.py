@@ -9,12 +9,12 @@ node of it with too many prunes all below it. Before values are counted, the siz
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.batch import NodeCounts, NodeMeasurer
+from duckanon.search.clock import Clock
 from duckanon.search.effort import Effort, SearchLimits
 from duckanon.search.greedy import least_loss
 from duckanon.search.knowledge import Knowledge
@@ -63,7 +63,6 @@ class OptimalSearch:
         self.measured: dict[Node, NodeCounts] = {}
         self.dropped: set[Node] = set()  # nodes that are no answer by the sizes of their classes alone
         self.knowledge = Knowledge(lattice, self.budget)
-        self.started = time.monotonic()
 
     def run(self, known: list[Node]) -> Node | None:
         """The best node, or None when no node holds; `known` are nodes worth measuring first."""
@@ -185,7 +184,7 @@ class OptimalSearch:
         return max(1, min(_BATCH, left))
 
     def _out_of_time(self) -> bool:
-        late = self.limits.seconds is not None and time.monotonic() - self.started > self.limits.seconds
+        late = self.limits.clock.is_over
         most = self.lattice.size if self.limits.nodes is None else self.limits.nodes
         # What has measured every node has proven all there is to prove.
         if late or most <= self.effort.measured < self.lattice.size:
@@ -215,10 +214,11 @@ class OptimalSearch:
 def find_optimal(lattice: Lattice, batch: NodeMeasurer, seen: Seen) -> FoundNode:
     """The best node by the policy's objective; the path is that of the ever better nodes found."""
     wanted = batch.measurer.policy.search
+    limits = SearchLimits(Clock(wanted.time_limit), wanted.nodes)
     # The greedy answer comes first: something to improve on, and to fall back on when the search is cut short.
     choose = least_loss(lattice, batch.census.hierarchies, wanted.weighting)
-    greedy = walk(lattice, batch, choose, seen)
-    found = search_on(greedy, lattice, batch, SearchLimits(wanted.time_limit, wanted.nodes), seen)
+    greedy = walk(lattice, batch, choose, seen, limits.clock)
+    found = search_on(greedy, lattice, batch, limits, seen)
     return replace(found, path=found.path[len(greedy.path) :])
 
 
@@ -226,9 +226,12 @@ def search_on(walked: FoundNode, lattice: Lattice, batch: NodeMeasurer, limits: 
     """The best node that is found within the limits, whatever a walk has found; its path, then the better nodes."""
     measurer = batch.measurer
     search = OptimalSearch(lattice, batch, objective(batch, measurer.policy.search.loss), limits, seen)
-    known = [] if top_is_best(measurer) else [lattice.top, _nearest(walked)]
+    ended = walked.answer is not None or walked.path[-1].node == lattice.top  # not by the clock
+    known = [] if top_is_best(measurer) or not ended else [lattice.top, _nearest(walked)]
     node = search.run([walked.answer.node] if walked.answer else known)
     path = (*walked.path, *(Step(better.node, better.failing_rows, True) for better in search.improvements))
+    if not ended:
+        search.effort.measured += len(walked.path)  # all that was looked at before time was over
     effort = search.effort.as_json()
     if node is None:
         return FoundNode(path, walked.bottom, None, top=walked.top, effort=effort)

@@ -7,6 +7,7 @@ from itertools import islice
 
 from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.batch import NodeCounts, NodeMeasurer
+from duckanon.search.clock import Clock
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.progress import Progress
 
@@ -16,8 +17,9 @@ Choice = Callable[[Node], int]
 _BATCH = 8  # nodes per statement: the path does not depend on what is measured
 
 
-def walk(lattice: Lattice, batch: NodeMeasurer, choose: Choice, seen: Seen) -> FoundNode:
-    """From the bottom node until a node holds or the top fails. Rows suppressed at one node come back at the next."""
+def walk(lattice: Lattice, batch: NodeMeasurer, choose: Choice, seen: Seen, clock: Clock | None = None) -> FoundNode:
+    """From the bottom node until a node holds, the top fails, or the clock is over. Rows suppressed at one node come
+    back at the next."""
     path: list[NodeCounts] = []
     longest = sum(lattice.top) - sum(lattice.bottom) + 1
     for counts in _measured(lattice, batch, choose):
@@ -25,12 +27,13 @@ def walk(lattice: Lattice, batch: NodeMeasurer, choose: Choice, seen: Seen) -> F
         # Each node is measured from what is left of one before it.
         seen(counts.node, counts.failing_rows, Progress(len(path), longest, "nodes", at_most=True, even=True))
         holds = batch.holds(counts)
-        if holds:
+        if holds or (clock is not None and clock.is_over):
             break
     last = path[-1]
     steps = tuple(Step(p.node, p.failing_rows, holds and p is last) for p in path)
-    measured = batch.alone(last.node)
-    return FoundNode(steps, path[0], measured) if holds else FoundNode(steps, path[0], None, top=measured)
+    if holds:
+        return FoundNode(steps, path[0], batch.alone(last.node))
+    return FoundNode(steps, path[0], None, top=batch.alone(lattice.top))
 
 
 def _measured(lattice: Lattice, batch: NodeMeasurer, choose: Choice) -> Iterator[NodeCounts]:

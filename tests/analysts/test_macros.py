@@ -23,6 +23,9 @@ CONTRACT = {
     "k_anonymity": ("tbl", "qi"),
     "class_sizes": ("tbl", "qi"),
     "risk": ("tbl", "qi", "k"),
+    "k_map": ("tbl", "qi", "population"),
+    "presence": ("tbl", "qi", "population"),
+    "journalist_risk": ("tbl", "qi", "population", "k"),
     "row_risk": ("tbl", "qi"),
     "column_risk": ("tbl", "qi"),
     "l_diversity": ("tbl", "qi", "sensitive"),
@@ -55,6 +58,9 @@ OUTPUT = {
     "k_anonymity": ["k", "classes", "row_count", "unique_rows", "average_class_size"],
     "class_sizes": ["class_size", "classes", "row_count"],
     "risk": ["highest_risk", "average_risk", "rows_at_risk", "unique_rows"],
+    "k_map": ["k_map", "classes", "row_count", "population_rows", "covered_rows"],
+    "presence": ["least_presence", "most_presence"],
+    "journalist_risk": ["highest_risk", "average_risk", "rows_at_risk"],
     "row_risk": ["a", "b", "s", "class_size", "risk"],
     "column_risk": ["column_name", "unique_rows_without", "unique_rows_added"],
     "l_diversity": ["distinct_l", "entropy_l", "classes"],
@@ -83,11 +89,13 @@ OUTPUT = {
     "roll_up": ["a", "b", "s", "rolled_up"],
 }
 OF_CLASSES = ["classes", "k_anonymity", "class_sizes", "risk", "row_risk", "column_risk", "k_violations"]
+OF_POPULATION = [name for name, parameters in CONTRACT.items() if "population" in parameters]
 BY_HIERARCHY = [name for name, parameters in CONTRACT.items() if "hierarchy" in parameters]
 OF_VALUES = [name for name, of in CONTRACT.items() if "sensitive" in of and name not in BY_HIERARCHY]
 OF_PEOPLE = [name for name, parameters in CONTRACT.items() if "entity" in parameters]
 # What some macros need besides.
 BEYOND_QI = {"t_closeness_to": ", 't'", "proximity": ", 1"} | dict.fromkeys(OF_PEOPLE, ", 's'")
+BEYOND_QI |= dict.fromkeys(OF_POPULATION, ", 't'")
 
 Rows = list[dict[str, Any]]
 
@@ -211,6 +219,19 @@ def check_risk(rows: Rows) -> None:
     found = SHARED.sql("FROM duckanon.risk('t', ['a', 'b'], k := 3)")
     expected = reference.risk(rows, QI, 3)
     assert found == [(close(expected.highest), close(expected.average), *expected[2:])]
+
+
+def check_population(rows: Rows) -> None:
+    """Of a population that has some of the rows several times, and others."""
+    population = [*rows[::2] * 3, *({**row, "a": 2, "b": "y"} for row in rows)]
+    SHARED.table(population, COLUMNS, "everybody")
+    expected, call = reference.beside(rows, population, QI, 3), "('t', ['a', 'b'], 'everybody'"
+    sizes = (len(reference.classes(rows, QI)), len(rows), len(population))
+    assert SHARED.sql(f"FROM duckanon.k_map{call})") == [(expected.k_map, *sizes, expected.covered_rows)]
+    bounds = (close(expected.least_presence), close(expected.most_presence))
+    assert SHARED.sql(f"FROM duckanon.presence{call})") == [bounds]
+    risk = (close(expected.highest_risk), close(expected.average_risk), expected.rows_at_risk)
+    assert SHARED.sql(f"FROM duckanon.journalist_risk{call}, k := 3)") == [risk]
 
 
 def check_l(rows: Rows) -> None:
@@ -416,6 +437,7 @@ def check_utility(rows: Rows) -> None:
 test_random_classes = property_test(check_classes)
 test_random_k = property_test(check_k)
 test_random_risk = property_test(check_risk)
+test_random_population = property_test(check_population)
 test_random_l = property_test(check_l)
 test_random_recursive = property_test(check_recursive)
 test_random_alpha = property_test(check_alpha)

@@ -37,9 +37,8 @@ K, L, C = 3, 2, 0.4
 
 
 def clinic(dialect: str) -> str:
-    return metrics_script(
-        '"clinic"."patients"', ["age", "zip", "odd name"], ["disease", "salary"], dialect, numeric=frozenset({"salary"})
-    )
+    asked = '"clinic"."patients"', ["age", "zip", "odd name"], ["disease", "salary"], dialect
+    return metrics_script(*asked, numeric=frozenset({"salary"}), population='"clinic"."residents"')
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -55,6 +54,7 @@ def test_golden(dialect: str) -> None:
 def test_golden_files_parse_in_their_own_dialect(dialect: str) -> None:
     parsed = sqlglot.parse((GOLDEN / f"{dialect}.sql").read_text(encoding="utf-8"), read=dialect)
     per_table = ["k_anonymity", "class_sizes", "risk", "k_violations", "column_risk", "distinction", "row_risk"]
+    per_table += OF_POPULATION
     per_column = [
         "l_diversity",
         "recursive_diversity",
@@ -65,7 +65,7 @@ def test_golden_files_parse_in_their_own_dialect(dialect: str) -> None:
         "skewness",
     ]
     per_column += ["t_closeness", "beta_likeness", "delta_disclosure"]
-    metrics = metric_queries("t", ["a"], ["s"])
+    metrics = metric_queries("t", ["a"], ["s"], population="p")
     assert [metric.name for metric in metrics] == per_table + per_column
     assert len([statement for statement in parsed if statement is not None]) == len(per_table) + 2 * len(per_column)
 
@@ -82,6 +82,7 @@ def test_golden_files_parse_in_their_own_dialect(dialect: str) -> None:
         ({"sensitive": ["disease", "Disease"]}, "sensitive"),
         ({"sensitive": ["Age"]}, "sensitive"),
         ({"numeric": frozenset({"salary"})}, "numeric"),
+        ({"population": "two words"}, "population"),
         ({"k": 0}, "k"),
         ({"l": 0}, "l"),
         ({"c": math.nan}, "c"),
@@ -124,7 +125,18 @@ class Names:
     def metrics(self) -> list[Metric]:
         """Every metric of both sensitive columns."""
         sensitive, numeric = [self.text, self.number], frozenset({self.number})
-        return metric_queries(quoted(self.table), self.qi, sensitive, k=K, l=L, c=C, numeric=numeric)
+        asked: dict[str, Any] = {"k": K, "l": L, "c": C, "numeric": numeric, "population": quoted(self.everybody)}
+        return metric_queries(quoted(self.table), self.qi, sensitive, **asked)
+
+    @property
+    def everybody(self) -> str:
+        """A table of the population, named as a step of the queries is."""
+        return "both" if self.table == "renamed" else "renamed"
+
+    @staticmethod
+    def population(rows: Sequence[Person]) -> list[Person]:
+        """Some of the people several times, and others."""
+        return [*list(rows[::2]) * 3, *((7, *row[1:]) for row in rows[1:])]
 
     def with_risk(self, *row: Any) -> Row:
         return dict(zip([*self.qi, self.text, self.number, "class_size", "risk"], row, strict=True))
@@ -132,15 +144,20 @@ class Names:
     def statements(self, rows: Sequence[Person]) -> list[str]:
         """What creates and fills the table, on any engine."""
         types = [*("INTEGER" if place == 0 else "VARCHAR" for place in range(len(self.qi))), "VARCHAR", "INTEGER"]
-        columns = zip([*self.qi, self.text, self.number], types, strict=True)
-        create = f"CREATE TABLE {quoted(self.table)} ({', '.join(f'{quoted(name)} {kind}' for name, kind in columns)})"
-        values = ", ".join(f"({', '.join(map(sql_literal, row))})" for row in rows)
-        return [create, *([f"INSERT INTO {quoted(self.table)} VALUES {values}"] if rows else [])]
+        columns = list(zip([*self.qi, self.text, self.number], types, strict=True))
+        made = []
+        for name, people in ((self.table, rows), (self.everybody, self.population(rows))):
+            made.append(f"CREATE TABLE {quoted(name)} ({', '.join(f'{quoted(c)} {kind}' for c, kind in columns)})")
+            values = ", ".join(f"({', '.join(map(sql_literal, row))})" for row in people)
+            made += [f"INSERT INTO {quoted(name)} VALUES {values}"] if people else []
+        return made
 
 
 def sql_literal(value: Any) -> str:
     return "NULL" if value is None else str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
+
+OF_POPULATION = ("k_map", "presence", "journalist_risk")
 
 # Tables and columns that try to be taken for the queries' own.
 NAMES = [
@@ -170,7 +187,8 @@ def warehouse() -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def filled(warehouse: duckdb.DuckDBPyConnection, names: Names, rows: Sequence[Person]) -> None:
-    warehouse.execute(f"DROP TABLE IF EXISTS {quoted(names.table)}")
+    for name in (names.table, names.everybody):
+        warehouse.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
     for statement in names.statements(rows):
         warehouse.execute(statement)
 
@@ -213,9 +231,10 @@ def test_duckdb_agrees_with_the_macros(warehouse: duckdb.DuckDBPyConnection, tab
 
 def by_macro(warehouse: duckdb.DuckDBPyConnection, names: Names, metric: Metric) -> list[Row]:
     """The macro of the metric's name. Its k_violations show the classes; the portable ones only count them."""
-    thresholds = {"risk": "k", "k_violations": "k", "recursive_diversity": "l", "skewness": "c"}
+    thresholds = {"risk": "k", "k_violations": "k", "recursive_diversity": "l", "skewness": "c", "journalist_risk": "k"}
     limits = {"k": K, "l": L, "c": C}
     given: list[object] = [quoted(names.table), list(names.qi), *([metric.column] if metric.column else [])]
+    given += [quoted(names.everybody)] if metric.name in OF_POPULATION else []
     marks = ["?"] * len(given)
     if (threshold := thresholds.get(metric.name)) is not None:
         given.append(limits[threshold])
@@ -254,11 +273,25 @@ def defined(names: Names, people: Sequence[Person], metric: Metric) -> list[Row]
         return [names.with_risk(*row.values(), size, risk) for row, size, risk in found]
     if metric.name in {"column_risk", "distinction"}:
         return of_sets(metric.name, rows, names.qi)
+    if metric.name in OF_POPULATION:
+        population = [dict(zip(columns, person, strict=True)) for person in names.population(people)]
+        return of_population(metric.name, rows, population, names.qi)
     if metric.column is None:
         return of_sizes(metric.name, rows, names.qi)
     if metric.name in {"alpha", "leakage", "value_diversity"}:
         return of_values(metric.name, rows, names.qi, metric.column)
     return [of_column(metric.name, rows, names.qi, metric.column, ordered=metric.column == names.number)]
+
+
+def of_population(name: str, rows: list[Row], population: list[Row], qi: Sequence[str]) -> list[Row]:
+    found = reference.beside(rows, population, qi, K)
+    if name == "k_map":
+        sizes = (len(reference.classes(rows, qi)), len(rows), len(population))
+        titles = "k_map, classes, row_count, population_rows, covered_rows"
+        return [named(titles, found.k_map, *sizes, found.covered_rows)]
+    if name == "presence":
+        return [named("least_presence, most_presence", found.least_presence, found.most_presence)]
+    return [named("highest_risk, average_risk, rows_at_risk", *found[-3:])]
 
 
 def of_sizes(name: str, rows: list[Row], qi: Sequence[str]) -> list[Row]:

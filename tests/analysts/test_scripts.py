@@ -57,6 +57,15 @@ def test_full_domain(people: Folder, duckanon: Command, method: str) -> None:
     must_agree(people, duckanon, PEOPLE + f'[search]\nmethod = "{method}"\n', "people_anonymous")
 
 
+def test_a_population(people: Folder, duckanon: Command) -> None:
+    """Also one that is a query, which the script defines."""
+    people.sql("CREATE TABLE everybody AS SELECT age + i AS age, zip, sex FROM people, range(3) r (i)")
+    text = PEOPLE.replace("k = 3", "k_map = 7\naverage_risk = 0.4")
+    for given in ('table = "everybody"', 'query = "SELECT * FROM everybody"'):
+        script = must_agree(people, duckanon, f"{text}\n[population]\n{given}\n", "people_anonymous")
+    assert "m: rows of the population in a cell" in script
+
+
 @pytest.mark.parametrize("method", ["climb", "l_c_clustering"])  # the other clusterings place cells as this one does
 def test_every_class_at_its_own_levels(people: Folder, duckanon: Command, method: str) -> None:
     script = must_agree(people, duckanon, local_policy(method), "out")

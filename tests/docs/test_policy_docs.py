@@ -42,8 +42,11 @@ name = "whole"
 file = "people.csv"
 [source.csv]
 types = { age = "INTEGER" }
+[population]
+table = "everybody"
 [privacy]
 k = 2
+presence = { least = 0, most = 0.5 }
 [quasi_identifiers.a]
 hierarchy = { intervals = [5, 10], origin = 0 }
 [quasi_identifiers.cut]

@@ -10,6 +10,9 @@ import pytest
 from duckanon import Policy, connect
 from duckanon.audit.check import check
 from duckanon.engine.duckdb.warehouse import DuckDB
+from duckanon.engine.postgres.connection import Connection
+from duckanon.errors import EngineError
+from duckanon.query.expressions import sql, table
 from tests.support.command import Command
 from tests.support.far import PostgresDatabase
 from tests.support.folder import Folder
@@ -143,3 +146,29 @@ def test_names_that_differ_by_case_only(postgres_database: PostgresDatabase, fol
     told = duckanon("run", policy, "--db", postgres_database.address)
     assert told.code == 2
     assert "Age and age: are columns whose names differ by case only" in told.err.replace('"', "")
+
+
+def test_what_may_only_be_read_is_counted_once(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many counts there are is heard before they come; who refuses them does not wait for them."""
+    postgres_database.sql("CREATE TABLE numbers AS SELECT i % 50000 AS q0 FROM generate_series(1, 100000) AS r (i)")
+    asked, stream = list[str](), Connection.stream
+    monkeypatch.setattr(Connection, "stream", lambda self, text: asked.append(text) or stream(self, text))  # type: ignore[func-returns-value]
+
+    def refuse(counts: int) -> None:
+        raise EngineError(f"{counts} are too many")
+
+    with connect(postgres_database.address, read_only=True) as far:
+        for rows, counts in (("public.numbers", 50_000), ("(SELECT * FROM public.numbers WHERE false) AS none", 0)):
+            heard, query = list[int](), sql(f"SELECT q0, COUNT(*) AS n FROM {rows} GROUP BY q0")
+            asked.clear()
+            far.collect(table("came"), query, "", heard.append)  # type: ignore[arg-type]
+            assert heard == [counts]
+            assert len(asked) == 1
+            assert far.workbench.fetch("SELECT COUNT(*), SUM(n) FROM came") == [(counts, counts * 2 or None)]
+            far.workbench.run("DROP TABLE came")
+        query = sql("SELECT COUNT(*) AS n FROM public.numbers GROUP BY q0")
+        with pytest.raises(EngineError, match="50000 are too many"):
+            far.collect(table("came"), query, "", refuse)  # type: ignore[arg-type]
+        assert far.fetch("SELECT 1") == [(1,)]

@@ -54,7 +54,11 @@ def key() -> Iterator[None]:
 
 def must_agree(variant: Variant, far: FarDatabase) -> dict[str, Any]:
     with warehouse(variant.case) as (db, folder):
-        tables = ["people", *(part.table[0] for part in variant.case.hierarchies if part.table)]
+        tables = [
+            "people",
+            *(["everybody"] if variant.case.population else []),
+            *(part.table[0] for part in variant.case.hierarchies if part.table),
+        ]
         return released_alike(db, far, folder, variant.toml(), tables, variant.kind, variant.to)
 
 
@@ -88,6 +92,23 @@ def test_a_release_of_nothing_but_stars(far: FarDatabase, where: str) -> None:
     with duckanon.connect(far.address) as connected:
         assert duckanon.run(duckanon.Policy.parse(f'{text}\nsearch = {{ where = "{where}" }}'), connected).good
     assert counted(far.sql("SELECT age FROM shown")) == {("*",): 9}
+
+
+@on("postgres", "sail_server")
+def test_thresholds_in_a_table(far: FarDatabase, tmp_path: Path) -> None:
+    """Of more values than are figures of every class: searched where the rows lie."""
+    far.empty()
+    own = "".join(f"[sensitive.ill.values.s{i}]\nalpha = 0.{3 + i % 5}\nl = {2 + i % 3}\n" for i in range(30))
+    text = (
+        'name = "p"\n[source]\ntable = "people"\n[privacy]\nk = 2\nsuppression = 0.1\n[quasi_identifiers.zip]\n'
+        "hierarchy = { mask = [2, 1, 0] }\n[quasi_identifiers.age]\n"
+        f'[search]\nwhere = "warehouse"\n{own}[release]\nkind = "table"\nto = "shown"\n'
+    )
+    rows = "i % 2 AS age, CAST(100 + i * 7 % 60 AS VARCHAR) AS zip, 's' || (i * i % 37) AS ill"
+    with duckdb.connect() as db:
+        db.execute(f"CREATE TABLE people AS SELECT {rows} FROM range(400) r(i)")
+        said = released_alike(db, far, tmp_path, text, ["people"], "table", "shown")
+    assert (said["status"], len(said["constraints"])) == ("released", 61)
 
 
 @on("postgres", "sail_server")

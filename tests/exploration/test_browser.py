@@ -57,7 +57,6 @@ def page(chromium: Browser, explored: Explored) -> Iterator[Page]:
     """The explorer, opened; nothing that the browser complains of is passed over."""
     explored.exploration.setting = Setting((3, 2, 0), ("3", "0.1", "2"), "greedy")
     page = chromium.new_page(viewport={"width": 1600, "height": 1000})
-    page.set_default_timeout(10_000)
     complaints: list[str] = []
     refused = "status of 400"  # which the page says itself
     page.on("console", lambda said: complaints.append(said.text) if refused not in said.text else None)

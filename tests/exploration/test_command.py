@@ -218,6 +218,7 @@ def test_what_no_policy_can_ask_for_is_not_saved(people: Folder, browser: Browse
 # -- the command ----------------------------------------------------------------------------------
 
 
+@pytest.mark.linux
 def test_it_ends_with_ctrl_c(people: Folder) -> None:
     policy = people.policy(PEOPLE)
     before = people.dump(), people.files()

@@ -80,6 +80,21 @@ def test_what_is_set_is_what_is_measured(people: Folder, duckanon: Command) -> N
     assert people.dump() == before
 
 
+def test_thresholds_on_sizes_are_set_like_those_on_values(people: Folder, duckanon: Command) -> None:
+    sizes = "k_map = 4\naverage_risk = 0.5\npresence = { least = 0, most = 1 }\n"
+    text = PEOPLE.replace("[privacy]\n", f"[privacy]\n{sizes}") + '[population]\ntable = "people"\n'
+    policy = people.policy(text)
+    with exploring(policy) as exploration:
+        names = [field.name for field in exploration.fields]
+        assert {"k_map", "average_risk", "presence least", "presence most"} < set(names)
+        for levels, set_ in (((2, 1, 0), {"k_map": "30"}), ((3, 2, 1), {"average_risk": "0.01"})):
+            shown = shown_at(exploration, levels, **set_)
+            changed = [word for name, value in set_.items() for word in ("--set", f"privacy.{name}={value}")]
+            node = ",".join(f"{name}={level}" for name, level in zip(("age", "zip", "sex"), levels, strict=True))
+            told = duckanon("check", policy, "--levels", node, *changed, "--json").json
+            must_be_those_of(shown.page, told, shown.told["holds"])
+
+
 def test_it_begins_where_a_run_would_come_to_and_finds_the_same_again(people: Folder, duckanon: Command) -> None:
     policy = people.policy(PEOPLE)
     run = duckanon("run", policy, "--dry-run", "--json").json

@@ -8,6 +8,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from duckanon.audit.release import audit_release, count_rows
 from duckanon.census.counting import Census
@@ -19,7 +20,7 @@ from tests.support import metrics_reference as metrics
 from tests.support import reference as ref
 from tests.support.adult import adult
 from tests.support.case_warehouse import warehouse
-from tests.support.cases import Case, cases
+from tests.support.cases import Case, cases, sized_cases
 from tests.support.climbing import climbed, counted, levels_of, table
 from tests.support.examples import examples
 from tests.support.reference import Value
@@ -40,7 +41,7 @@ def released(problem: ref.Problem, census: Census, placement: Placement) -> list
         levels = placed.get(tuple(code[row[name]] for name, code in codes.items()))
         if levels is not None:
             labels = [hierarchy.label(row[hierarchy.column], level) for hierarchy, level in problem.at(levels)]
-            texts = [None if label is None else ref.text(label) for label in labels]
+            texts = list(map(_text, labels))
             rows.append(dict(zip(problem.qi, texts, strict=True)) | problem.shown(row))
     return rows
 
@@ -68,6 +69,58 @@ def test_every_class_holds(case: Case) -> None:
                 assert ref.walk(replace(case.problem, policy=replace(case.policy, method="greedy"))).answer is None
             else:
                 must_hold(case.problem, released(case.problem, census, placement))
+
+
+@examples(5)
+@given(sized_cases(), st.sampled_from([2, 4, 8, 15]))
+def test_every_label_covers_people_enough(case: Case, k_map: int) -> None:
+    """Of the population so many are below a label that nobody who is below another is needed. Without a release there
+    are too few in all that have the tuples of the source."""
+    case = replace(case, policy=replace(case.policy, sizes=ref.Sizes(k_map=k_map)))
+    problem = case.problem
+    with warehouse(case) as (db, folder):
+        wanted = Policy.parse(case.toml().replace('"greedy"', '"climb"').replace('"datafly"', '"climb"'), folder)
+        with counted(wanted, db) as census:
+            placement = climbed(wanted, census)
+            rows = released(problem, census, placement) if placement else []
+    classes = metrics.classes(rows, problem.qi)
+    for label in classes:
+        assert sum(covers(problem, label, person) for person in problem.population) >= k_map
+    tuples = {tuple(h.label(row[h.column], h.lowest) for h in problem.hierarchies) for row in problem.rows}
+    alike = [p for p in problem.population if known(problem, p) and finest(problem, p) in tuples]
+    assert k_map * len(classes) <= len(alike), "everybody counts for one class"
+    if placement:
+        must_hold(problem, rows)
+    elif not any(s != ref.Sensitive(s.column) for s in case.policy.sensitive) and problem.top == heights(problem):
+        assert min(len(alike) - k_map, len(problem.rows) - case.policy.k) < 0
+
+
+def known(problem: ref.Problem, person: ref.Row) -> bool:
+    return all(h.lowest in (0, h.height) or h.knows(person[h.column]) for h in problem.hierarchies)
+
+
+def finest(problem: ref.Problem, person: ref.Row) -> tuple[Value, ...]:
+    return tuple(h.label(person[h.column], h.lowest) for h in problem.hierarchies)
+
+
+def heights(problem: ref.Problem) -> tuple[int, ...]:
+    return tuple(h.height for h in problem.hierarchies)
+
+
+def _text(label: Value) -> str | None:
+    return None if label is None else ref.text(label)
+
+
+def covers(problem: ref.Problem, label: tuple[Value, ...], person: ref.Row) -> bool:
+    """Whether what is shown is what somebody would show at some level."""
+    return all(
+        any(
+            shown == _text(h.label(person[h.column], level))
+            for level in range(h.height + 1)
+            if level in (0, h.height) or h.knows(person[h.column])
+        )
+        for h, shown in zip(problem.hierarchies, label, strict=True)
+    )
 
 
 def release(census: Census, placement: Placement) -> Relation:

@@ -23,7 +23,8 @@ from duckanon.local.alpha_k import alpha_k_clustering
 from duckanon.local.alpha_l import alpha_l_diversification
 from duckanon.local.clusters import neighbours
 from duckanon.local.clusters.distance import distances_from_raw
-from duckanon.local.l_c import Bucket, Wave, l_c_clustering, waves
+from duckanon.local.clusters.rounds import Rounds
+from duckanon.local.l_c import l_c_clustering
 from duckanon.local.losses import distortion, total_information_loss
 from duckanon.search import Seen
 from duckanon.search.measure import Measurer
@@ -308,20 +309,32 @@ def test_distances_are_those_of_the_paper(beta: float) -> None:
     assert distances_from_raw(2, 1.0) == pytest.approx([0, 1 / 3, 1])
 
 
-# -- yang's seeds ---------------------------------------------------------------------------------------
+# -- yang's clusters ------------------------------------------------------------------------------------
 
 
-@pytest.mark.unit
-def test_waves_take_the_most_sensitive_first_and_its_partners_from_the_other_end() -> None:
-    buckets = [Bucket(1, 2, 3), Bucket(2, 3, 2), Bucket(3, 5, 2), Bucket(4, 4, 2)]
-    assert waves(buckets) == [Wave(1, (4, 3), 2), Wave(2, (4,), 2), Wave(2, (3,), 1), Wave(3, (), 0)][:3]
-    assert [bucket.cells for bucket in buckets] == [0, 0, 2, 0]
+@pytest.mark.parametrize("model", ["general", "value l", "many"])
+def test_l_c_loses_no_more_than_alpha_k(model: str) -> None:
+    """On the same policy, over some tables."""
+    wanted = policy(MODELS[model].replace("sensitivity = 0.9", ""), 3, "0.2")
+    tables = [some_rows(f"lost {model} {seed}") * 2 for seed in range(3)]
+    lost = {method: [place(method, wanted, rows).distortion for rows in tables] for method in METHODS[:2]}
+    assert sum(lost[l_c_clustering]) <= sum(lost[alpha_k_clustering])
 
 
-@pytest.mark.unit
-def test_a_seed_without_enough_others_leaves_its_cells() -> None:
-    buckets = [Bucket(1, 9, 4), Bucket(2, 3, 2), Bucket(3, 5, 2)]
-    assert waves(buckets) == [Wave(2, (3,), 3), Wave(3, (1,), 2)]
+def test_the_most_sensitive_are_served_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[tuple[str, int]] = []
+    serve = Rounds.serve_first
+
+    def watched(rounds: Rounds, those: str) -> None:
+        serve(rounds, those)
+        asked = f"SELECT COUNT(*) FROM {rounds.clusters.name('clusters')} a WHERE a.failing AND {those}"
+        served.append((those, *rounds.clusters.workbench.fetch(asked)[0]))
+
+    monkeypatch.setattr(Rounds, "serve_first", watched)
+    graded = "l = 2" + "".join(f"\n[sensitive.s.values.{v}]\nsensitivity = {s}" for v, s in ((3, 0.2), (0, 0.9)))
+    must_hold(place(l_c_clustering, policy(graded, 3, "0.2"), some_rows("served")))
+    assert [those for those, _ in served] == ["a.u0 >= 0.9", "a.u0 >= 0.2"]
+    assert all(waiting <= 2 for _, waiting in served)
 
 
 # -- against the literal algorithm ------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import duckdb
 import pytest
@@ -14,8 +14,9 @@ from duckanon.models import ClassModel
 from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.models.diversity import Recursive
 from duckanon.models.likeness import Delta
+from duckanon.models.presence import Bounds
 from duckanon.models.proximity import Proximity
-from duckanon.models.registry import asked, class_rules, column_models
+from duckanon.models.registry import asked, class_rules, column_models, size_rules
 from duckanon.policy import Sensitive, ValueThresholds
 
 PAIRS = 1000
@@ -117,3 +118,27 @@ def test_thresholds_in_a_table_give_the_same_verdicts(monkeypatch: pytest.Monkey
     assert [judged.failing for judged in together] == [judged.failing for judged in each]
     assert 100 < sum(judged.failing for judged in each) < len(each) - 100
     assert all(0 < one.lasting <= other.lasting for one, other in zip(together, each, strict=True) if other.failing)
+
+
+@pytest.mark.parametrize("threshold", [{"k_map": 20}, {"presence": Bounds(0, 0.4)}])
+def test_what_is_said_of_sizes_is_so(threshold: dict[str, Any]) -> None:
+    """Of random classes and the population below them, two and two, and the two as one."""
+    chance, connection, (rule,) = random.Random(7), duckdb.connect(), size_rules(threshold)
+    cells = []
+    for part in range(2 * PAIRS):
+        for counts in ((chance.randint(1, 9), 0), (0, chance.randint(0, 30))):
+            cells += [(part // 2, part % 2, *counts), (part // 2, 2, *counts)]
+    columns = [list(column) for column in zip(*cells, strict=True)]
+    names = ", ".join(f"UNNEST(?) AS {name}" for name in ("g0", "g1", "n", "m"))
+    connection.execute(f"CREATE TABLE cells AS SELECT {names}", columns)
+    classes = judged_classes(exp.to_table("cells"), ["g0", "g1"], 1, [], nulls=False, lasting=True, sizes=(rule,))
+    query = f"SELECT x, failing, lasting FROM ({classes.sql('duckdb', identify=True)}) ORDER BY g0, g1"
+    found = [Judged(*row) for row in connection.execute(query).fetchall()]
+    held = []
+    for one, other, both in zip(found[0::3], found[1::3], found[2::3], strict=True):
+        held.append((not one.failing, not other.failing, not both.failing))
+        assert both.lasting <= sum(part.rows for part in (one, other) if part.failing)
+        assert (both.lasting > 0) == both.failing
+    assert 100 < sum(one for one, _, _ in held) < PAIRS - 100, "some hold, some do not"
+    assert all(both for one, other, both in held if one and other)
+    assert all(both for one, other, both in held if one or other) == rule.closed_under_growing

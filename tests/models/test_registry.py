@@ -55,11 +55,25 @@ to = "released"
 
 def test_the_models_that_there_are() -> None:
     """In the order in which their constraints are told, but for those of the whole table, which come last."""
-    names = ["k", "distinct_l", "entropy_l", "recursive", "value_l", "t", "beta", "enhanced_beta", "delta", "alpha"]
-    assert [model.name for model in every_model()] == [
-        *names,
-        *("alp", "dif", "level_l", "level_alpha", "level_weight", "proximity"),
+    names = [
+        "k",
+        "k_map",
+        "presence",
+        "average_risk",
+        "rows_at_risk",
+        "distinct_l",
+        "entropy_l",
+        "recursive",
+        "value_l",
+        "t",
+        "beta",
+        "enhanced_beta",
+        "delta",
+        "alpha",
+        "alp",
+        "dif",
     ]
+    assert [model.name for model in every_model()] == [*names, "level_l", "level_alpha", "level_weight", "proximity"]
 
 
 def test_no_two_models_claim_one_key() -> None:

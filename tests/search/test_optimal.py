@@ -24,20 +24,23 @@ from tests.support.command import Command
 from tests.support.examples import examples
 from tests.support.folder import Folder
 from tests.support.people import PEOPLE
-from tests.support.small import MODELS, ROWS, brute_force, is_usable, loaded, policy
+from tests.support.small import MODELS, ROWS, SIZES, brute_force, is_usable, loaded, policy
 
 LOSSES = ["ncp", "precision", "discernibility"]
 BUDGETS = ["0", "0.3"]
 # Every objective and budget with k alone; every other model with one of each in turn.
-CASES = [("", loss, budget) for loss in LOSSES for budget in BUDGETS]
-CASES += [(model, LOSSES[place % 3], BUDGETS[place % 2]) for place, model in enumerate(MODELS[1:])]
+CASES = [("", "", loss, budget) for loss in LOSSES for budget in BUDGETS]
+CASES += [(model, "", LOSSES[place % 3], BUDGETS[place % 2]) for place, model in enumerate(MODELS[1:])]
+CASES += [(MODELS[place % 2], sizes, LOSSES[place % 3], BUDGETS[place % 2]) for place, sizes in enumerate(SIZES)]
 
 
-@pytest.mark.parametrize(("model", "loss", "budget"), CASES)
+@pytest.mark.parametrize(("model", "sizes", "loss", "budget"), CASES)
 @examples(1)
 @given(rows=ROWS.filter(is_usable), k=st.sampled_from([2, 3]))
-def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tuple[Any, ...]], k: int) -> None:
-    wanted = policy(model, k, budget, loss)
+def test_equal_to_brute_force(
+    model: str, sizes: str, loss: str, budget: str, rows: list[tuple[Any, ...]], k: int
+) -> None:
+    wanted = policy(model, 1 if sizes else k, budget, loss, sizes)
     with loaded(rows) as connection:
         _, expected = brute_force(wanted, connection)
         result = duckanon.run(wanted, connection)
@@ -51,13 +54,13 @@ def test_equal_to_brute_force(model: str, loss: str, budget: str, rows: list[tup
     assert result.effort["proven"]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("model", "sizes"), [*((model, "") for model in MODELS), *(("l = 2", s) for s in SIZES[:2])])
 @examples(1)
 @given(rows=ROWS.filter(is_usable))
-def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list[tuple[Any, ...]]) -> None:
+def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, sizes: str, rows: list[tuple[Any, ...]]) -> None:
     """Also from aggregates: where a statement costs nothing and to make one less than that, every group is rolled up.
     What the sizes of classes tell is the same without their values."""
-    wanted = policy(model, 2, "0.3", "ncp")
+    wanted = policy(model, 2, "0.3", "ncp", sizes)
     with loaded(rows) as connection, pytest.MonkeyPatch.context() as patch:
         scratch = Scratch(engine := DuckDB.wrap(connection))
         census = take_census(wanted, bind_source(wanted, engine, scratch), scratch)
@@ -67,14 +70,14 @@ def test_a_survey_of_many_nodes_says_what_each_alone_does(model: str, rows: list
             patch.setattr(aggregates, "_STATEMENT", statement)
             patch.setattr(aggregates, "_MAKING", making)
             survey = BatchMeasurer(measurer)
-            for surveyed, sizes, node in zip(survey.measure(nodes), survey.sizes(nodes), nodes, strict=True):
-                assert (sizes.squares, sizes.largest) == (surveyed.sizes.squares, surveyed.sizes.largest)
-                assert sizes.lasting <= surveyed.sizes.lasting <= surveyed.failing_rows
+            for surveyed, sized, node in zip(survey.measure(nodes), survey.sizes(nodes), nodes, strict=True):
+                assert (sized.squares, sized.largest) == (surveyed.sizes.squares, surveyed.sizes.largest)
+                assert sized.lasting <= surveyed.sizes.lasting <= surveyed.failing_rows
                 alone = measurer.measure(node)
                 assert surveyed.classes == alone.classes
                 assert (surveyed.failing_classes, surveyed.failing_rows) == (alone.failing_classes, alone.failing_rows)
                 assert (surveyed.squares, surveyed.smallest) == (alone.squares, alone.class_findings[0].measured)
-            scratch.clear(keep=("cells", "census", "map_0", "map_1", "map_2", "sensitive_0"))
+            scratch.clear(keep=("cells", "counted_cells", "census", "map_0", "map_1", "map_2", "sensitive_0"))
 
 
 @pytest.mark.adult
@@ -121,10 +124,9 @@ def test_adult_with_rules_and_a_budget(suppression: str, rules: str, levels: tup
     assert effort["measured"] + effort["pruned_by_bound"] + effort["pruned_by_failing"] == 4320
 
 
-@pytest.mark.parametrize("limit", ["nodes = 1", "time_limit = 0.000001"])
-def test_a_limit_gives_the_best_so_far_and_says_so(people: Folder, duckanon: Command, limit: str) -> None:
+def test_a_limit_gives_the_best_so_far_and_says_so(people: Folder, duckanon: Command) -> None:
     """At the least it is as good as the greedy answer, from which the search starts."""
-    limited = people.policy(PEOPLE + f'[search]\nmethod = "optimal"\n{limit}\n')
+    limited = people.policy(PEOPLE + '[search]\nmethod = "optimal"\nnodes = 1\n')
     told = duckanon("run", limited, "--json")
     assert told.code == 0, told.err
     found = told.json["search"]
@@ -134,6 +136,22 @@ def test_a_limit_gives_the_best_so_far_and_says_so(people: Folder, duckanon: Com
     greedy = duckanon("run", people.policy(PEOPLE.replace("people_anonymous", "other"), "greedy.toml"), "--json").json
     assert told.json["utility"]["ncp"] <= greedy["utility"]["ncp"] + 1e-9
     assert "not proven best" in duckanon("run", limited).out
+
+
+def test_time_ends_the_walk_that_the_search_starts_from(
+    people: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is reached is released if it holds; else nothing is, and nothing is said to be proven."""
+    limited = people.policy(PEOPLE + '[search]\nmethod = "optimal"\ntime_limit = 0.000001\n')
+    monkeypatch.setattr(BatchMeasurer, "is_light_at", lambda *_: False)  # node by node, as where there are many rows
+    told = duckanon("run", limited, "--json")
+    assert told.code == 1, told.err
+    assert told.json["search"]["measured"] == 1
+    assert not told.json["search"]["proven"]
+    assert "none of the 1 nodes measured within the limits of the search holds" in told.json["reasons"]
+    easy = PEOPLE.replace("k = 3", "k = 1").replace("l = 2", "")
+    at_once = people.policy(easy + '[search]\nmethod = "optimal"\ntime_limit = 1e-6\n')
+    assert duckanon("run", at_once, "--json").json["levels"] == {"age": 0, "zip": 0, "sex": 0}
 
 
 def test_a_lattice_of_millions_starts_at_once() -> None:

@@ -12,18 +12,20 @@ from importlib.resources import files
 from typing import Any
 
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from duckanon.exploration.guard import Guard
 from tests.support.needs import chromium
 
 _GRAVE = ("serious", "critical")
+_PATIENCE = 30_000  # milliseconds
 
 
 @contextmanager
 def browser() -> Iterator[Browser]:
     """The Chromium of the system. As root it starts only without its sandbox."""
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    expect.set_options(timeout=_PATIENCE)
     with sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=chromium(), args=[*options, "--disable-gpu"])
         try:

@@ -32,6 +32,11 @@ def warehouse(case: Case) -> Iterator[tuple[duckdb.DuckDBPyConnection, Path]]:
         columns = ", ".join(f"{quoted(name)} {column.type}" for name, column in case.columns.items())
         db.execute(f"CREATE TABLE people ({columns})")
         insert(db, "people", [tuple(row.values()) for row in case.rows])
+        if case.population:
+            names = [q.column for q in case.policy.quasi_identifiers]
+            columns = ", ".join(f"{quoted(name)} {case.columns[name].type}" for name in names)
+            db.execute(f"CREATE TABLE everybody ({columns})")
+            insert(db, "everybody", [tuple(row.values()) for row in case.population])
         yield db, folder
 
 

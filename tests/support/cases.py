@@ -51,6 +51,7 @@ class Case:
     policy: ref.Policy
     rows: tuple[dict[str, Value], ...]
     by_query: bool
+    population: tuple[dict[str, Value], ...] = ()  # of quasi-identifiers
     grounds: Mapping[str, Generalized] = field(default_factory=dict)  # the hierarchies of sensitive columns
 
     @property
@@ -59,7 +60,7 @@ class Case:
 
     @property
     def problem(self) -> ref.Problem:
-        return ref.Problem(self.policy, self.rows)
+        return ref.Problem(self.policy, self.rows, population=self.population)
 
     @property
     def released(self) -> list[str]:
@@ -72,10 +73,11 @@ class Case:
     def document(self, kind: str = "table") -> dict[str, Any]:
         """What the policy file says."""
         policy = self.policy
-        return {
+        population = {"population": {"table": "everybody"}} if self.population else {}
+        return population | {
             "name": "people",
             "source": {"query": "SELECT * FROM people"} if self.by_query else {"table": "people"},
-            "privacy": {"k": policy.k, "suppression": policy.suppression},
+            "privacy": {"k": policy.k, "suppression": policy.suppression} | sizes(policy.sizes),
             "quasi_identifiers": {
                 q.column: {"hierarchy": g.hierarchy, "importance": q.importance} | bounds(q)
                 for q, g in zip(policy.quasi_identifiers, self.generalized, strict=True)
@@ -93,6 +95,14 @@ def written(document: Mapping[str, Any]) -> str:
 
 def bounds(wanted: ref.QuasiIdentifier) -> dict[str, Any]:
     return {"at_least": wanted.at_least or None, "at_most": wanted.at_most}
+
+
+def sizes(wanted: ref.Sizes) -> dict[str, Any]:
+    names = {"presence": ("least", "most"), "rows_at_risk": ("share", "risk")}
+    return {
+        key: value if value is None or key not in names else dict(zip(names[key], value, strict=True))
+        for key, value in asdict(wanted).items()
+    }
 
 
 def thresholds(wanted: ref.Sensitive, ground: Generalized | None = None) -> dict[str, Any]:
@@ -391,6 +401,32 @@ def with_grounds(draw: st.DrawFn, case: Case) -> Case:
     }
     found = (replace(s, ground=grounds[s.column].kind) if s.column in grounds else s for s in case.policy.sensitive)
     return replace(case, policy=replace(case.policy, sensitive=tuple(found)), grounds=grounds)
+
+
+@st.composite
+def sized_cases(draw: st.DrawFn) -> Case:
+    """With a population and what is asked of sizes; k is not in the way."""
+    return with_sizes(draw, draw(cases()))
+
+
+def with_sizes(draw: st.DrawFn, case: Case) -> Case:
+    """Most of the source is in the population; some of which has values that the hierarchies need not know."""
+    names = [q.column for q in case.policy.quasi_identifiers]
+    columns = {name: case.columns[name] for name in names}
+    columns = {name: replace(column, values=column.values + column.later) for name, column in columns.items()}
+    people = [{name: row[name] for name in names} for row in case.rows if not chance(draw, 8)]
+    people += table(columns, draw(st.integers(1, 60)), draw(SEEDS))
+    least = draw(st.sampled_from([0, 0, 0, 0.1]))
+    wanted = ref.Sizes(
+        k_map=maybe(draw, st.sampled_from([1, 2, 3, 5, 8, 30]), 2),
+        presence=maybe(draw, st.sampled_from([0.3, 0.5, 0.7, 1.0]).map(lambda most: (least, most)), 3),
+        average_risk=maybe(draw, st.sampled_from([0.1, 0.2, 0.3, 0.5]), 3),
+        rows_at_risk=maybe(draw, st.tuples(st.sampled_from([0, 0.1, 0.3]), st.sampled_from([0.2, 0.3, 0.5])), 3),
+    )
+    # With other rules in the way little would be left to see of these.
+    plain = case.policy.sensitive if chance(draw, 3) else tuple(ref.Sensitive(s.column) for s in case.policy.sensitive)
+    k = draw(st.sampled_from([1, 1, 2, case.policy.k]))
+    return replace(case, policy=replace(case.policy, sizes=wanted, k=k, sensitive=plain), population=tuple(people))
 
 
 def table(columns: Mapping[str, Column], size: int, seed: int) -> tuple[dict[str, Value], ...]:

@@ -59,6 +59,35 @@ def classes(rows: Iterable[Row], qi: Sequence[str]) -> dict[Key, list[Row]]:
     return found
 
 
+class Beside(NamedTuple):
+    """What a table shows of a population with the same columns."""
+
+    k_map: int | None
+    covered_rows: int
+    least_presence: float | None
+    most_presence: float | None
+    highest_risk: float | None
+    average_risk: float | None
+    rows_at_risk: int
+
+
+def beside(rows: Sequence[Row], population: Sequence[Row], qi: Sequence[str], k: int) -> Beside:
+    """A class that the population lacks counts as if that had one of it; a class of nobody in the table, as absent."""
+    ours, theirs = classes(rows, qi), classes(population, qi)
+    below = {key: len(theirs.get(key, ())) for key in ours}
+    presences = [len(ours.get(key, ())) / max(1, len(theirs.get(key, ()))) for key in {**ours, **theirs}]
+    risks = [1 / max(1, below[key]) for key, members in ours.items() for _ in members]
+    return Beside(
+        min(below.values(), default=None),
+        sum(below.values()),
+        min(presences, default=None),
+        max(presences, default=None),
+        max(risks, default=None),
+        sum(risks) / len(risks) if risks else None,
+        sum(len(members) for key, members in ours.items() if below[key] < k),
+    )
+
+
 def values(rows: Iterable[Row], sensitive: str) -> Counter[Any]:
     """How many rows have each non-NULL value."""
     return Counter(row[sensitive] for row in rows if row[sensitive] is not None)

@@ -378,6 +378,16 @@ class QuasiIdentifier:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """What is asked of the sizes of classes beside k."""
+
+    k_map: int | None = None
+    presence: tuple[float, float] | None = None  # least, most
+    average_risk: float | None = None
+    rows_at_risk: tuple[float, float] | None = None  # share, risk
+
+
+@dataclass(frozen=True)
 class Policy:
     quasi_identifiers: tuple[QuasiIdentifier, ...]
     sensitive: tuple[Sensitive, ...]
@@ -386,6 +396,7 @@ class Policy:
     suppression: Decimal | int
     method: str = "greedy"
     weighting: str = "importance"
+    sizes: Sizes = Sizes()
 
     def budget(self, rows: int) -> int:
         if isinstance(self.suppression, int):
@@ -579,6 +590,32 @@ def table_rules(wanted: Sensitive, released: Table, qi: Sequence[str]) -> Iterat
             yield Bound(name, wanted.column, None, "most", column_wide), max(others, default=None)
 
 
+def size_rules(sizes: Sizes) -> Iterator[tuple[Bound, Callable[[int, int], float]]]:
+    """What is asked of every class, by its rows and those of the population that its label covers."""
+    if sizes.k_map is not None:
+        yield Bound("k_map", None, None, "least", sizes.k_map), lambda rows, population: population
+    if sizes.presence is not None:
+        most = Bound("presence_most", None, None, "most", sizes.presence[1])
+        yield most, lambda rows, population: rows / max(1, population)
+
+
+def total_rules(
+    sizes: Sizes, classes: Sequence[tuple[int, int]], population: int
+) -> Iterator[tuple[Bound, float | None]]:
+    """What is asked of all classes that are released, each with its rows and those of the population below it."""
+    rows = sum(size for size, _ in classes)
+    if sizes.presence is not None:
+        everybody = sum(below for _, below in classes) == population
+        least = min((size / max(1, below) for size, below in classes), default=0.0) if everybody else 0.0
+        yield Bound("presence_least", None, None, "least", sizes.presence[0]), least
+    if sizes.average_risk is not None:
+        yield Bound("average_risk", None, None, "most", sizes.average_risk), len(classes) / rows if rows else None
+    if sizes.rows_at_risk is not None:
+        share, risk = sizes.rows_at_risk
+        above = sum(size for size, _ in classes if 1 / size > risk + TOLERANCE)
+        yield Bound("rows_at_risk", None, None, "most", share), above / rows if rows else None
+
+
 # -- a node of the lattice ----------------------------------------------------------------------------
 
 Findings = dict[Bound, float | None]
@@ -614,6 +651,7 @@ class Problem:
     policy: Policy
     source: tuple[Row, ...]
     current: tuple[Row, ...] | None = None
+    population: tuple[Row, ...] = ()
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -673,14 +711,28 @@ class Problem:
         """What every class-level constraint measures in one class, whose rows are given as released."""
         return {bound: figure(rows) for bound, figure in self.rules}
 
+    def covered(self, node: Node) -> Counter[Label]:
+        """How many rows of the population each label covers. What a hierarchy does not know only the top does."""
+        found: Counter[Label] = Counter()
+        for row in self.population:
+            if all(level in (0, h.height) or h.knows(row[h.column]) for h, level in self.at(node)):
+                found[tuple(h.label(row[h.column], level) for h, level in self.at(node))] += 1
+        return found
+
     def judge(self, node: Node) -> SensitiveRules:
-        classes = self.classes(node)
+        classes, covered = self.classes(node), self.covered(node)
         figures = {label: self.figures([self.shown(row) for row in rows]) for label, rows in classes.items()}
+        for bound, figure in size_rules(self.policy.sizes):
+            for label, rows in classes.items():
+                figures[label][bound] = figure(len(rows), covered[label])
         good = {label: rows for label, rows in classes.items() if all_hold(figures[label]) and self.may_be_shown(rows)}
         released = [
             dict(zip(self.qi, label, strict=True)) | self.shown(row) for label, rows in good.items() for row in rows
         ]
-        of_table = (finding for s in self.policy.sensitive for finding in table_rules(s, released, self.qi))
+        together = [(len(rows), covered[label]) for label, rows in good.items()]
+        of_table = dict(total_rules(self.policy.sizes, together, len(self.population)))
+        for s in self.policy.sensitive:
+            of_table |= dict(table_rules(s, released, self.qi))
         return SensitiveRules(
             node,
             good,
@@ -688,11 +740,12 @@ class Problem:
             released,
             self._worst(list(figures.values())),
             self._worst([figures[label] for label in good]),
-            dict(of_table),
+            of_table,
         )
 
     def _worst(self, figures: list[Findings]) -> Findings:
-        return {bound: bound.worst([of_class[bound] for of_class in figures]) for bound, _ in self.rules}
+        bounds = [bound for bound, _ in (*self.rules, *size_rules(self.policy.sizes))]
+        return {bound: bound.worst([of_class[bound] for of_class in figures]) for bound in bounds}
 
 
 def all_hold(findings: Findings) -> bool:

@@ -19,17 +19,24 @@ from duckanon.search.measure import Measurement, Measurer
 from duckanon.search.objective import TIE
 from duckanon.search.problem import Problem
 
+# Of the table itself, and of who is a little older or of another kind: values that it need not have.
+EVERYBODY = "SELECT a, b, c FROM t UNION ALL SELECT a + 1, b, c FROM t UNION ALL SELECT a, b || b, 1 - c FROM t"
 
-def small_policy(model: str, k: int, suppression: str, more: str) -> Policy:
-    """A policy over a table t (a, b, c, s); `more` is said of c, then in sections of its own, `model` of s."""
+
+def small_policy(model: str, k: int, suppression: str, more: str, sizes: str = "") -> Policy:
+    """A policy over a table t (a, b, c, s); `more` is said of c, then in sections of its own, `model` of s. `sizes` are
+    asked for of classes, among the population."""
+    population = f"population = {{ query = '{EVERYBODY}' }}" if sizes else ""
     return Policy.parse(
         f"""
         name = "p"
+        {population}
         [source]
         table = "t"
         [privacy]
         k = {k}
         suppression = {suppression}
+        {sizes}
         [quasi_identifiers.a]
         hierarchy = {{ intervals = [2, 4] }}
         importance = 0.7
@@ -65,8 +72,19 @@ MODELS = [
 ]
 
 
-def policy(model: str, k: int, budget: str, loss: str) -> Policy:
-    return small_policy(model, k, budget, f'[search]\nmethod = "optimal"\nloss = "{loss}"')
+# What may be asked of the sizes of classes.
+SIZES = [
+    "k_map = 6",
+    "presence = { least = 0, most = 0.4 }",
+    "presence = { least = 0.2, most = 0.7 }",
+    "average_risk = 0.25",
+    "rows_at_risk = { share = 0.2, risk = 0.3 }",
+    "k_map = 9\nrows_at_risk = 0.3",
+]
+
+
+def policy(model: str, k: int, budget: str, loss: str, sizes: str = "") -> Policy:
+    return small_policy(model, k, budget, f'[search]\nmethod = "optimal"\nloss = "{loss}"', sizes)
 
 
 def holding_nodes(wanted: Policy, connection: duckdb.DuckDBPyConnection) -> list[tuple[int, ...]]:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,8 +106,16 @@ def sail() -> Iterator[SparkServer]:
         yield server
 
 
+# Nothing in a test is worth compiling.
+_UNCOMPILED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
 @contextmanager
-def spark(master: str = "local[2]") -> Iterator[SparkServer]:
+def spark(master: str = "local[2]", settings: Mapping[str, str] = _UNCOMPILED) -> Iterator[SparkServer]:
     """Spark itself, which is installed where it is missing; nothing of it outlives the tests."""
     home = _installed()
     options = {
@@ -116,10 +124,7 @@ def spark(master: str = "local[2]") -> Iterator[SparkServer]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.sql.warehouse.dir": "warehouse",
-        # Nothing here is worth compiling.
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        **settings,
     }
     started = "org.apache.spark.sql.connect.service.SparkConnectServer"
     command = [str(home / "bin" / "spark-submit"), "--master", master, "--class", started]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from duckanon.policy.schema import FULL_DOMAIN, LOCAL
 from tests.support import reference as ref
-from tests.support.cases import RELEASE, Case, cases, chance, table, written
+from tests.support.cases import RELEASE, Case, cases, chance, table, with_sizes, written
 
 KINDS = ("table", "view", "parquet", "csv")
 KEY = "DUCKANON_TEST_KEY"
@@ -62,6 +62,11 @@ def variants(draw: st.DrawFn) -> Variant:
     if entity:
         case = with_people(draw, case, people)
     there = method not in LOCAL and not entity and chance(draw, 3)
+    if method not in LOCAL and not entity and not there and chance(draw, 2):
+        case = with_sizes(draw, case)
+    elif method == "climb" and kind != "view":
+        case = with_sizes(draw, case)
+        case = replace(case, policy=replace(case.policy, sizes=ref.Sizes(k_map=case.policy.sizes.k_map)))
     return Variant(case, kind, method, unmapped, entity, pseudonyms, "warehouse" if there else "workbench")
 
 

@@ -22,7 +22,8 @@ RELATIONS = """
 _COLUMNS = """
     SELECT a.attname, COALESCE(b.typname, t.typname),
         CASE WHEN b.oid IS NULL THEN format_type(t.oid, a.atttypmod) ELSE format_type(b.oid, t.typtypmod) END,
-        CAST(COALESCE(b.typtype, t.typtype) AS text), e.typname, COALESCE(l.collisdeterministic, true)
+        CAST(COALESCE(b.typtype, t.typtype) AS text), e.typname, COALESCE(l.collisdeterministic, true),
+        b.oid IS NOT NULL OR a.attcollation <> t.typcollation
     FROM pg_attribute AS a
     JOIN pg_type AS t ON t.oid = a.atttypid
     LEFT JOIN pg_type AS b ON b.oid = NULLIF(t.typbasetype, 0)

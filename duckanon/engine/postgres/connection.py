@@ -54,7 +54,7 @@ class Connection:
         try:
             return waiting.result()
         except BaseException:
-            self._given_up = not waiting.ended(self._cancel)
+            self._given_up = not waiting.ended(self.cancel)
             raise
 
     def uninterrupted(self, work: Callable[[], T]) -> T:
@@ -64,7 +64,7 @@ class Connection:
             with suppress(KeyboardInterrupt):
                 return waiting.result()
 
-    def _cancel(self) -> None:
+    def cancel(self) -> None:
         from adbc_driver_manager import Error
 
         with suppress(Error):

@@ -41,6 +41,7 @@ class CatalogType:
     kind: str  # typtype: b a base type, e an enumeration, c a composite, …
     element: str | None  # typname of the elements, if it is an array
     deterministic: bool  # whether its collation tells texts apart that look different
+    of_ones_own: bool = False  # whether the column is of a domain, or has a collation that its type has not
 
 
 def type_of(found: CatalogType) -> Type:
@@ -51,7 +52,7 @@ def type_of(found: CatalogType) -> Type:
         # Of how many dimensions, the type does not say.
         return _typed(Family.LIST, found.word, plain="text", text_varies=True)
     if found.name == "numeric":
-        return _numeric(found.word)
+        return _numeric(found)
     if found.name == "oid":
         return _typed(Family.WHOLE, found.word, plain="bigint", one_text=True)  # there is no arithmetic of it
     if found.kind not in ("b", "r", "m"):
@@ -66,17 +67,23 @@ def type_of(found: CatalogType) -> Type:
     if found.name not in _FAMILIES:  # json, inet, ranges, bytes, times with a zone, …
         return _typed(Family.OTHER, found.word, plain="text", text_varies=found.name not in _STEADY)
     family, zoned = _FAMILIES[found.name], found.name == "timestamptz"
-    word = "text" if family is Family.TEXT else found.word
-    return _typed(family, word, zoned=zoned, text_varies=family in _VARYING, one_text=found.name in _ONE_TEXT)
+    word, varies = "text" if family is Family.TEXT else found.word, family in _VARYING
+    one_text = found.name in _ONE_TEXT
+    return _typed(family, word, zoned=zoned, text_varies=varies, one_text=one_text, declared=_declared(found))
 
 
-def _numeric(word: str) -> Type:
+def _numeric(found: CatalogType) -> Type:
     """With a scale it is a decimal; without one, values that look different are equal, and it is shown as a float."""
-    scaled = _SCALED.fullmatch(word)
+    scaled = _SCALED.fullmatch(found.word)
     if scaled and int(scaled[2]) <= int(scaled[1]) <= _MOST_DIGITS:
-        return _typed(Family.DECIMAL, word, scale=int(scaled[2]), one_text=True)
-    return _typed(Family.FLOAT, word, plain="double precision", text_varies=True)
+        return _typed(Family.DECIMAL, found.word, scale=int(scaled[2]), one_text=True, declared=_declared(found))
+    return _typed(Family.FLOAT, found.word, plain="double precision", text_varies=True)
 
 
-def _typed(family: Family, word: str, **known: object) -> Type:
-    return Type(family, word, dialect="postgres", **known)  # type: ignore[arg-type]
+def _declared(found: CatalogType) -> str | None:
+    return None if found.of_ones_own else found.word
+
+
+def _typed(family: Family, word: str, plain: str | None = None, **known: object) -> Type:
+    known = {"declared": plain} | known
+    return Type(family, word, plain=plain, dialect="postgres", **known)  # type: ignore[arg-type]

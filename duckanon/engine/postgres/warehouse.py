@@ -11,14 +11,16 @@ from sqlglot import exp
 
 from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
-from duckanon.engine.far import FarWarehouse, tuples_of
+from duckanon.engine.far import FarWarehouse, tuples_of, weighed
 from duckanon.engine.nearest import nearest
+from duckanon.engine.postgres.announced import announced, announcing
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
 from duckanon.engine.postgres.replaced import Replaced
 from duckanon.engine.postgres.rights import closed, must_show_all_the_same
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
+from duckanon.engine.warehouse import Told
 from duckanon.errors import BusyError, EngineError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.postgres import PostgresDialect
@@ -125,6 +127,25 @@ class Postgres(FarWarehouse):
 
     def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
         return self.connection.stream(text)
+
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+        """What cannot be kept here is counted once all the same: each row says how many there are."""
+        if told is None or self.may_keep:
+            super().collect(name, query, note, told)
+            return
+        self.workbench.note(note, query, self)
+        text = self.said(announcing(query))
+        self._awaited(lambda: self._brought_as_told(name, text, told))
+
+    def _brought_as_told(self, name: exp.Table, text: str, told: Told) -> None:
+        with self._stream(text) as rows:
+            number, arriving = announced(rows)
+            try:
+                told(number)
+            except BaseException:
+                self.connection.cancel()  # or the rows that nobody wants would be waited for
+                raise
+            self.workbench.take(name, weighed(arriving, self._came))
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         self.connection.ingest(name.name, rows, None if temporary else name.db)

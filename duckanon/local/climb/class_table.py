@@ -40,7 +40,7 @@ class ClassTable:
         self.classes, self.regions = tuples.count("holding"), 1
         if not self.enough:
             usual = tuples.count("holding", "QUANTILE_DISC(x, 0.5) FILTER (NOT out)")
-            self.enough = max(self.k, usual) if tuples.measurer.judged else self.k
+            self.enough = max(self.k, usual) if tuples.measurer.judged or tuples.least_covered else self.k
         if tuples.count("owned") > most:
             self._part(most)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from duckanon.local import Placement
 from duckanon.local.climb.class_repair import ClassRepair
-from duckanon.local.climb.clock import Clock
 from duckanon.local.climb.leakage_repair import LeakageRepair
 from duckanon.local.climb.node_finder import NodeFinder
 from duckanon.local.climb.refinement import Refinement
 from duckanon.local.climb.tuples import TupleTable
 from duckanon.search import Seen, search
+from duckanon.search.clock import Clock
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 from duckanon.search.progress import Progress

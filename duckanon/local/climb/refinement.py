@@ -6,9 +6,9 @@ from typing import Any
 
 from duckanon.local.climb.class_repair import ClassRepair
 from duckanon.local.climb.class_table import ClassTable
-from duckanon.local.climb.clock import Clock
 from duckanon.local.climb.offers import OfferFinder
 from duckanon.local.climb.trials import Trials
+from duckanon.search.clock import Clock
 
 # What bounds the time and the memory, whatever the table is.
 _REGION = 16_000  # tuples whose classes are looked at together

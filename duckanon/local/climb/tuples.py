@@ -23,7 +23,8 @@ from duckanon.search.packing import Packing
 
 
 class TupleTable(Tables):
-    """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs) and cells (id, s…, n)."""
+    """Tables: tuples (id, n, codes, g{i}_{l}: labels, c{i}_{l}: costs), cells (id, s…, n) and, where labels are to
+    cover people of the population, people (id, m): how many rows of it each tuple has itself."""
 
     def __init__(self, measurer: Measurer) -> None:
         self.measurer, self.census = measurer, measurer.census
@@ -38,6 +39,10 @@ class TupleTable(Tables):
         self.tops = [self._number_labels(h) for h in self.hierarchies]
         self._count_tuples()
         self._count_cells()
+        # Who is counted for one class is counted for no other: labels of differing levels may cover the same people.
+        self.least_covered = measurer.policy.thresholds.get("k_map", 0)
+        if self.least_covered:
+            self._count_people()
         self._keys = Packing(self._greatest_label(h) + 1 for h in self.hierarchies)
         self.words = [f"k{word}" for word in range(self._keys.words)]
 
@@ -114,6 +119,16 @@ class TupleTable(Tables):
             f"FROM {base} b JOIN {self.name('tuples')} t ON {same} GROUP BY t.id, {values}",
             "the sensitive values of the tuples",
         )
+
+    def _count_people(self) -> None:
+        population = self.census.population
+        assert population is not None
+        codes = ", ".join(self.census.finest)
+        cells = population.cells.sql(WORKBENCH, identify=True)
+        counts = f"SELECT {', '.join(filter(None, [codes, 'CAST(SUM(m) AS BIGINT) AS m']))} FROM {cells} GROUP BY ALL"
+        joined = f"LEFT JOIN ({counts}) USING ({codes})" if codes else f", ({counts})"
+        query = f"SELECT id, COALESCE(m, 0) AS m FROM {self.name('tuples')} {joined}"
+        self.make("people", query, "the population, by the tuples of the source")
 
     # -- keys ------------------------------------------------------------------------------------------
 
@@ -194,7 +209,11 @@ class TupleTable(Tables):
         of those with rows enough."""
         asked = sorted({part.index for part in self.measurer.judged})
         names = ", ".join(keys)
-        sizes = f"SELECT {names}, SUM(n) < {self.measurer.policy.k} AS failing FROM {members} GROUP BY {names}"
+        few, counted = f"SUM(n) < {self.measurer.policy.k}", members
+        if self.least_covered:
+            few = f"{few} OR SUM(m) < {self.least_covered}"
+            counted = f"{members} JOIN {self.name('people')} USING (id)"
+        sizes = f"SELECT {names}, {few} AS failing FROM {counted} GROUP BY {names}"
         if not asked:
             return f"({sizes})"
         columns = ", ".join([*keys, *(f"c.s{index}" for index in asked)])

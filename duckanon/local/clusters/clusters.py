@@ -41,7 +41,7 @@ class Clusters(Tables):
     Tables: cells (cell, codes, s…, n), burdens (cell, bound, alpha, y: the rows that a cell adds to a bounded value),
     members (cell, id); after each refresh counts (id, bound, alpha, y) and clusters (id, x, codes, levels l{i}, their
     costs c{i} and sum cost, labels g{i}, excess, failing; for sensitive column j the distinct values v{j}, the most
-    that one of them asks for w{j}, the levels of sensitivity as bits z{j}).
+    that one of them asks for w{j}, the levels of sensitivity as bits z{j}, the highest sensitivity u{j}).
     """
 
     def __init__(self, measurer: Measurer) -> None:
@@ -65,7 +65,10 @@ class Clusters(Tables):
         joins = "".join(
             f" LEFT JOIN ({query}) v{j} ON v{j}.code = c.s{j}" for j, query in zip(self.values, asked, strict=True)
         )
-        known = "".join(f", COALESCE(v{j}.need, 0) AS w{j}, COALESCE(v{j}.bit, 0) AS z{j}" for j in self.values)
+        known = "".join(
+            f", COALESCE(v{j}.need, 0) AS w{j}, COALESCE(v{j}.bit, 0) AS z{j}, COALESCE(v{j}.sensitivity, 0e0) AS u{j}"
+            for j in self.values
+        )
         numbered = f"SELECT ROW_NUMBER() OVER ({order}) AS cell, c.*{known} FROM ({cells}) c{joins}"
         self.make("cells", numbered, "cells to cluster")
         self.make("members", f"SELECT cell, cell AS id FROM {self.name('cells')}")
@@ -138,7 +141,10 @@ class Clusters(Tables):
         """A member's codes, and the lowest level at which all members agree: that of their common ancestor."""
         codes = [f"MIN({code}) AS {code}" for code in self.census.codes]
         levels = [f"{_lowest(h)} AS l{h.index}" for h in self.census.hierarchies]
-        values = [f"COUNT(DISTINCT s{j}) AS v{j}, MAX(w{j}) AS w{j}, BIT_OR(z{j}) AS z{j}" for j in self.values]
+        values = [
+            f"COUNT(DISTINCT s{j}) AS v{j}, MAX(w{j}) AS w{j}, BIT_OR(z{j}) AS z{j}, MAX(u{j}) AS u{j}"
+            for j in self.values
+        ]
         return ", ".join(codes + levels + values)
 
     def _prices(self) -> str:
@@ -202,17 +208,21 @@ class Clusters(Tables):
         )
         halves = self.name("halves")
         verdicts = f'WITH "grouped" AS (SELECT * FROM {halves}) {self._judgement}'
-        good = (
+        self.make(
+            "parted",
             f"SELECT whole FROM (SELECT DISTINCT whole, id FROM {halves}) JOIN ({verdicts}) USING (id) "
-            "GROUP BY whole HAVING NOT BOOL_OR(failing)"
+            "GROUP BY whole HAVING COUNT(*) = 2 AND NOT BOOL_OR(failing)",
         )
-        before = self.count("clusters")
+        parted = self.count("parted")
+        if not parted:
+            return 0
         self.make(
             "members",
             f"SELECT m.cell, COALESCE(h.id, m.id) AS id FROM {self.name('members')} m "
-            f"LEFT JOIN (SELECT cell, id FROM {halves} WHERE whole IN ({good})) h USING (cell)",
+            f"LEFT JOIN (SELECT cell, id FROM {halves} WHERE whole IN (FROM {self.name('parted')})) h USING (cell)",
         )
-        return self.refresh(fully=True).clusters - before
+        self.refresh(fully=True)
+        return parted
 
     def placement(self) -> Placement:
         """The cells of the clusters that hold, each at the lowest level that has its cluster's label."""
@@ -234,7 +244,8 @@ def _lowest(hierarchy: Hierarchy) -> str:
 
 
 def _asked_of_values(values: ValueTable) -> str:
-    """code, need, bit: how many distinct values a class with this one must have, and its level of sensitivity."""
+    """code, need, bit, sensitivity: how many distinct values a class with this one must have, its level of sensitivity,
+    and how sensitive it is."""
     wanted = values.wanted
     own = own_thresholds(wanted, "l")
     cases = " ".join(f"WHEN {ordinal} THEN {least}" for ordinal, least in own.items())
@@ -243,7 +254,10 @@ def _asked_of_values(values: ValueTable) -> str:
     bits = " ".join(f"WHEN {level} THEN {1 << min(position, 62)}" for position, level in enumerate(wanted.levels))
     bit = f"CAST(CASE level {bits} ELSE 0 END AS BIGINT)" if bits else "CAST(0 AS BIGINT)"
     table = values.table.sql(WORKBENCH, identify=True)
-    return f"SELECT code, GREATEST({need}, {wanted.threshold('l') or 0}) AS need, {bit} AS bit FROM {table}"
+    least = f"GREATEST({need}, {wanted.threshold('l') or 0})"
+    graded = {ordinal: own.sensitivity for ordinal, own in enumerate(wanted.values.values(), 1) if own.sensitivity}
+    sensitivity = f"CAST({_case('named', graded, 0.0)} AS DOUBLE)"
+    return f"SELECT code, {least} AS need, {bit} AS bit, {sensitivity} AS sensitivity FROM {table}"
 
 
 def _frequency_bounds(wanted: Sensitive) -> list[tuple[str, str]]:

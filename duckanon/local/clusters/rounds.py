@@ -11,6 +11,7 @@ from duckanon.search.progress import Progress
 
 _NEAREST = 16  # partners looked at in an ordinary round
 _MATCHINGS = 6  # times that the partners left over by conflicts are matched within one round
+_LAST = 0.1  # of those that are served first, the last that wait are served with all others
 
 
 class Rounds:
@@ -27,6 +28,29 @@ class Rounds:
         `fitting`: a condition on a failing cluster a and its partner b. `at_any_cost`: what is beyond the budget merges
         with the nearest there is even if that breaks a bound, since in a larger class it may hold again.
         """
+        while True:
+            standing = self._standing(fully)
+            if not standing.failing or standing.clusters == 1:
+                return standing
+            pairs = standing.failing * standing.clusters
+            if self._round("a.failing", fitting, pairs) or self._search_all(standing, fitting):
+                continue
+            within = standing.failing_rows <= self.budget
+            if within or not at_any_cost or not self._force(standing):
+                return standing
+
+    def serve_first(self, those: str) -> None:
+        """Merge failing clusters a of which a condition is true, until nearly all of them hold."""
+        seekers, table, many = f"(a.failing AND {those})", self.clusters.name("clusters"), 1.0
+        while True:
+            standing = self._standing(fully=True)
+            ((waiting,),) = self.clusters.workbench.fetch(f"SELECT COUNT(*) FROM {table} a WHERE {seekers}")
+            many = max(many, _LAST * waiting)
+            if waiting < many or not self._round(seekers, "TRUE", waiting * standing.clusters):
+                return
+
+    def _standing(self, fully: bool) -> Standing:
+        """The clusters counted anew, those that are one class united."""
         census = self.clusters.measurer.census
         rows = census.rows - census.left_out
         while True:
@@ -34,13 +58,7 @@ class Rounds:
             if self.clusters.unite_equals():
                 continue
             self.seen(standing.levels, standing.failing_rows, Progress(rows - standing.failing_rows, rows, "rows hold"))
-            if not standing.failing or standing.clusters == 1:
-                return standing
-            if self._round(standing, fitting) or self._search_all(standing, fitting):
-                continue
-            within = standing.failing_rows <= self.budget
-            if within or not at_any_cost or not self._force(standing):
-                return standing
+            return standing
 
     def placement(self) -> Placement | None:
         """Where the cells go once every class holds all the policy's class rules; None: not within the budget."""
@@ -49,9 +67,8 @@ class Rounds:
             return None
         return self.clusters.placement()
 
-    def _round(self, standing: Standing, fitting: str) -> int:
-        pairs = standing.failing * standing.clusters
-        self.neighbours.find("a.failing", fitting, _NEAREST, pairs)
+    def _round(self, seekers: str, fitting: str, pairs: int) -> int:
+        self.neighbours.find(seekers, fitting, _NEAREST, pairs)
         self._keep_compatible()
         return self.merge_nearest()
 

@@ -43,8 +43,8 @@ class _Plan:
 class Aggregates:
     """Keeps aggregates, and rolls up new ones where several nodes gain from it."""
 
-    def __init__(self, census: Census, base: exp.Table, sensitive: list[int]) -> None:
-        self.census, self.sensitive = census, sensitive
+    def __init__(self, census: Census, base: exp.Table, sensitive: list[int], population: bool = False) -> None:
+        self.census, self.sensitive, self.population = census, sensitive, population
         self._kept = [Aggregate(census.bottom, base, self._rows(base))]
         self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
         self._known: list[tuple[float, int]] = []  # of measured nodes: how large the domains, how many rows, at most
@@ -116,7 +116,7 @@ class Aggregates:
         return max((part for part in parts if part[0] and part[1]), key=lambda part: gain(part[0]) + gain(part[1]))
 
     def _rolled_up(self, node: Node) -> Aggregate:
-        query = rolled_up(self.census, self.at(node).table, node, self.sensitive)
+        query = rolled_up(self.census, self.at(node).table, node, self.sensitive, self.population)
         self._made += 1
         scratch = self.census.scratch
         of = "".join(f"_s{index}" for index in self.sensitive)

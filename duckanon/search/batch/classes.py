@@ -10,7 +10,7 @@ from sqlglot import exp
 from duckanon.models.classes import SensitiveRules, judged_classes
 from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
-from duckanon.search.batch.keys import NodeKeys
+from duckanon.search.batch.keys import NodeKeys, one_below_another
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 
@@ -24,10 +24,12 @@ class NodeClasses:
 
     def __init__(self, measurer: Measurer, cells: exp.Table, k: int, judged: list[SensitiveRules]) -> None:
         """From `cells`, which have the values that are judged."""
-        self.keys = NodeKeys(measurer.census.hierarchies)
+        self._sizes = measurer.size_rules
+        population = measurer.census.population if self._sizes else None
+        self.keys = NodeKeys(measurer.census.hierarchies, population.largest if population else None)
         self._workbench, self._unit = measurer.census.workbench, measurer.unit
         self._sensitive = sorted({part.index for part in judged})
-        self.aggregates = Aggregates(measurer.census, cells, self._sensitive)
+        self.aggregates = Aggregates(measurer.census, cells, self._sensitive, population is not None)
         self._text = self._written(k, judged)
 
     def asked(self, nodes: list[Node], figures: str, what: str) -> Iterator[tuple[Node, list[Any]]]:
@@ -49,16 +51,16 @@ class NodeClasses:
 
     def _written(self, k: int, judged: list[SensitiveRules]) -> str:
         """The classes of `cells`: their node and keys, the size x, and whether each is failing."""
-        keys = ["node", *self.keys.names]
-        classes = judged_classes(exp.to_table("cells"), keys, k, judged, nulls=False, unit=self._unit, lasting=True)
+        keys, cells, unit = ["node", *self.keys.names], exp.to_table("cells"), self._unit
+        classes = judged_classes(cells, keys, k, judged, nulls=False, unit=unit, lasting=True, sizes=self._sizes)
         return classes.sql(WORKBENCH, identify=True).removeprefix("WITH ")
 
     def _of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""
-        positions = ", ".join(str(position) for position in range(len(nodes)))
+        positions = one_below_another([str(position) for position in range(len(nodes))])
         values = "".join(f'"s{index}", ' for index in self._sensitive)
-        values += "".join(f"{name}, " for name in self._unit.columns)
-        cells = f"SELECT UNNEST([{positions}]) AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
+        values += "".join(f"{name}, " for name in (*self._unit.columns, *(["m"] if self._sizes else [])))
+        cells = f"SELECT {positions} AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._text}'
 
 

@@ -15,22 +15,23 @@ from duckanon.search.packing import Packing
 class NodeKeys:
     """The codes of a node's levels, packed into the columns `names`. A column at its top tells nothing: code 0."""
 
-    def __init__(self, hierarchies: tuple[Hierarchy, ...]) -> None:
-        self.hierarchies = hierarchies
+    def __init__(self, hierarchies: tuple[Hierarchy, ...], largest: tuple[int, ...] | None = None) -> None:
+        """`largest`: the codes of a population that go beyond those of the source."""
+        self.hierarchies, self._largest = hierarchies, largest
         self._packing = Packing(self._size(hierarchy) for hierarchy in hierarchies)
         self.names = [f"k{word}" for word in range(self._packing.words)]
         # Per hierarchy, the first of its cells: codes of all its levels below the top, one level after the other.
         sizes = [hierarchy.height * self._size(hierarchy) for hierarchy in hierarchies]
         self._first_cells = [0, *accumulate(sizes)]
 
-    @staticmethod
-    def _size(hierarchy: Hierarchy) -> int:
-        return hierarchy.levels[0].values + 1  # code 0 is NULL, or the top
+    def _size(self, hierarchy: Hierarchy) -> int:
+        own = self._largest[hierarchy.index] if self._largest else 0
+        return max(hierarchy.levels[0].values, own) + 1  # code 0 is NULL, or the top
 
     def keys(self, nodes: list[Node]) -> str:
         """The keys of the nodes, one below the other."""
         words = zip(self.names, *map(self._packed, nodes), strict=True)
-        return ", ".join(f'UNNEST([{", ".join(keys)}]) AS "{name}"' for name, *keys in words)
+        return ", ".join(f'{one_below_another(keys)} AS "{name}"' for name, *keys in words)
 
     def _packed(self, node: Node) -> list[str]:
         pairs = zip(self.hierarchies, node, strict=True)
@@ -66,6 +67,11 @@ class NodeKeys:
         cell = sql(":offset + CAST(:code AS BIGINT)", offset=offset, code=code)
         cost = sql(":ncp * :importance", ncp=exp.paren(hierarchy.ncp(level)), importance=double(hierarchy.importance))
         return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)
+
+
+def one_below_another(values: list[str]) -> str:
+    """In a SELECT list: the row once for each of the values. To repeat it once takes time, too."""
+    return f"UNNEST([{', '.join(values)}])" if len(values) > 1 else values[0]
 
 
 def costly_levels(hierarchy: Hierarchy) -> range:

@@ -95,7 +95,7 @@ class NodeMeasurer(ABC):
         budget = self.measurer.problem.budget
         if not counts.within(budget):
             return False
-        return not self.measurer.table_rules or self.alone(counts.node).holds(budget)
+        return not self.measurer.asks_everything or self.alone(counts.node).holds(budget)
 
     def alone(self, node: Node) -> Measurement:
         """A node by itself, against all constraints; what was asked once is known."""
@@ -114,7 +114,7 @@ class BatchMeasurer(NodeMeasurer):
 
     def __init__(self, measurer: Measurer) -> None:
         super().__init__(measurer)
-        self._classes = NodeClasses(measurer, measurer.base, measurer.policy.k, measurer.judged)
+        self._classes = NodeClasses(measurer, measurer.counted, measurer.policy.k, measurer.judged)
         self._figures = ", ".join(node_figures(measurer.unit.size).values())
 
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
@@ -135,7 +135,7 @@ class BatchMeasurer(NodeMeasurer):
         return self._classes.aggregates.at(node).is_light_for(nodes)
 
     def affordable(self, looks: int) -> int:
-        each = self._classes.aggregates.most * (_ALONE if self.measurer.table_rules else 1)
+        each = self._classes.aggregates.most * (_ALONE if self.measurer.asks_everything else 1)
         return max(_FEWEST, looks // each)
 
     def failing_costs(self, counts: list[NodeCounts]) -> list[float]:
@@ -154,7 +154,8 @@ class BatchMeasurer(NodeMeasurer):
         """The classes without their values."""
         if not self.measurer.judged:
             return self._classes
-        cells = rolled_up(self.census, self.measurer.base, self.census.bottom, [])
+        population = bool(self.measurer.size_rules)
+        cells = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
         table = self.census.scratch.table("sizes", cells, "the census, without sensitive values")
         return NodeClasses(self.measurer, table, self.measurer.least_size, [])
 

@@ -292,6 +292,135 @@ SELECT
   CAST(1 AS DOUBLE PRECISION) / CAST(COUNT(*) OVER (PARTITION BY "age", "zip", "odd name") AS DOUBLE PRECISION) AS "risk"
 FROM "clinic"."patients";
 
+-- k_map: how many rows of the population have the quasi-identifiers of the class with the fewest?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "both" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    1 AS "x",
+    0 AS "m"
+  FROM "renamed"
+  UNION ALL
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    0 AS "x",
+    1 AS "m"
+  FROM "clinic"."residents"
+), "sizes" AS (
+  SELECT
+    CAST(SUM("x") AS BIGINT) AS "x",
+    CAST(SUM("m") AS BIGINT) AS "m"
+  FROM "both"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MIN(CASE WHEN "x" > 0 THEN "m" END) AS "k_map",
+  COUNT(CASE WHEN "x" > 0 THEN 1 END) AS "classes",
+  CAST(COALESCE(SUM("x"), 0) AS BIGINT) AS "row_count",
+  CAST(COALESCE(SUM("m"), 0) AS BIGINT) AS "population_rows",
+  CAST(COALESCE(SUM(CASE WHEN "x" > 0 THEN "m" END), 0) AS BIGINT) AS "covered_rows"
+FROM "sizes";
+
+-- presence: how surely is it known of somebody in the population whether the table has them?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "both" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    1 AS "x",
+    0 AS "m"
+  FROM "renamed"
+  UNION ALL
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    0 AS "x",
+    1 AS "m"
+  FROM "clinic"."residents"
+), "sizes" AS (
+  SELECT
+    CAST(SUM("x") AS BIGINT) AS "x",
+    CAST(SUM("m") AS BIGINT) AS "m"
+  FROM "both"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  MIN(
+    CAST("x" AS DOUBLE PRECISION) / CAST(CASE WHEN "m" > 0 THEN "m" ELSE 1 END AS DOUBLE PRECISION)
+  ) AS "least_presence",
+  MAX(
+    CAST("x" AS DOUBLE PRECISION) / CAST(CASE WHEN "m" > 0 THEN "m" ELSE 1 END AS DOUBLE PRECISION)
+  ) AS "most_presence"
+FROM "sizes";
+
+-- journalist_risk: how likely is it to find one of the population, and how many rows are among fewer than 5?
+WITH "renamed" AS (
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2"
+  FROM "clinic"."patients"
+), "both" AS (
+  SELECT
+    "g0",
+    "g1",
+    "g2",
+    1 AS "x",
+    0 AS "m"
+  FROM "renamed"
+  UNION ALL
+  SELECT
+    "age" AS "g0",
+    "zip" AS "g1",
+    "odd name" AS "g2",
+    0 AS "x",
+    1 AS "m"
+  FROM "clinic"."residents"
+), "sizes" AS (
+  SELECT
+    CAST(SUM("x") AS BIGINT) AS "x",
+    CAST(SUM("m") AS BIGINT) AS "m"
+  FROM "both"
+  GROUP BY
+    "g0",
+    "g1",
+    "g2"
+)
+SELECT
+  CAST(1 AS DOUBLE PRECISION) / MIN(
+    CASE
+      WHEN "x" > 0
+      THEN CAST(CASE WHEN "m" > 0 THEN "m" ELSE 1 END AS DOUBLE PRECISION)
+    END
+  ) AS "highest_risk",
+  SUM(
+    CAST("x" AS DOUBLE PRECISION) / CAST(CASE WHEN "m" > 0 THEN "m" ELSE 1 END AS DOUBLE PRECISION)
+  ) / CAST(NULLIF(SUM("x"), 0) AS DOUBLE PRECISION) AS "average_risk",
+  CAST(COALESCE(SUM(CASE WHEN "m" < 5 THEN "x" END), 0) AS BIGINT) AS "rows_at_risk"
+FROM "sizes";
+
 -- l_diversity of "disease": how many distinct values, and how many evenly spread ones, has the least diverse class?
 WITH "renamed" AS (
   SELECT

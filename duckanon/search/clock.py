@@ -1,4 +1,4 @@
-"""How long a climb may go on making things better."""
+"""How long a search may go on."""
 
 from __future__ import annotations
 
