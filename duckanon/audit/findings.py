@@ -13,11 +13,11 @@ from duckanon.audit.linkable import Linkable
 from duckanon.audit.questions import People, Rows
 from duckanon.engine import Type
 from duckanon.models import Finding
-from duckanon.models.distances import distance
+from duckanon.models.distances import distances, farthest
 from duckanon.models.diversity import homogeneity, l_diversity, value_diversity
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.levels import shown_level
-from duckanon.models.likeness import FIGURES, likeness_figures, likenesses
+from duckanon.models.likeness import FIGURES, least_thresholds, likenesses
 from duckanon.models.questions import Covered, ReleasedSizes, Sample
 from duckanon.models.registry import asked, sizes_asked
 from duckanon.models.risk import risk_figures
@@ -135,11 +135,13 @@ class _AskedColumn:
     def _distances(self, part: AuditedColumn) -> tuple[float | None, dict[str, float | None]]:
         """t, and the figures of likeness."""
         ordered = part.type.is_number and not part.wanted.height
-        t = distance(self.counts, part.reference, ordered, ancestors(part.wanted))
-        both = exp.select("t", *FIGURES).from_(t.subquery("closeness"))
-        both = both.join(likeness_figures(self.counts, part.reference).subquery("likeness"), join_type="cross")
-        ((farthest, *figures),) = self.rows.ask(both, "verify: t_closeness and likeness")
-        return farthest, dict(zip(FIGURES, figures, strict=True))
+        steps = distances(self.counts, part.reference, ordered, ancestors(part.wanted))
+        steps |= likenesses(self.counts, part.reference)
+        steps |= {"closeness": farthest(), "likeness": least_thresholds()}
+        both = exp.select("t", *FIGURES).from_(table("closeness")).join(table("likeness"), join_type="cross")
+        query = self.counts.asked(both, **steps)
+        ((t, *figures),) = self.rows.ask(query, "verify: t_closeness and likeness")
+        return t, dict(zip(FIGURES, figures, strict=True))
 
     @cached_property
     def likenesses(self) -> exp.Table:

@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from duckanon.census.counting import Census
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.labels import labels_of_values
+from duckanon.hierarchy.labels import label_list, labels_of_values
 from duckanon.local import Placement
 from duckanon.local.clusters.distance import distances_from_raw
 from duckanon.query.dialects import WORKBENCH
+
+
+def information_lost(census: Census, placement: Placement) -> float:
+    """The NCP of all cells of the table. A NULL below the top costs nothing."""
+    joins, figures, costs = [], [], []
+    for h in census.hierarchies:
+        codes = "".join(f" WHEN {level} THEN {h.code(level)}" for level in h.coded)
+        code, label = f"CASE l{h.index}{codes} ELSE 0 END" if codes else "0", f"t{h.index}"
+        listed = label_list(h).sql(WORKBENCH, identify=True)
+        joins.append(f"LEFT JOIN ({listed}) {label} ON {label}.level = l{h.index} AND {label}.code = {code}")
+        figures.append(f"{label}.ncp AS ncp{h.index}")
+        costs.append(f"CASE WHEN l{h.index} IS NULL THEN 1 ELSE COALESCE(ncp{h.index}, 0) END")
+    priced = f"SELECT p.*, {', '.join(figures)} FROM ({_placed(census, placement)}) p"
+    return _summed(census, f"{priced} {' '.join(joins)}", costs)
 
 
 def distortion(census: Census, placement: Placement, beta: float) -> float:

@@ -14,13 +14,23 @@ from duckanon.query.steps import select
 def distance(counts: ValueCounts, reference: exp.Query, ordered: bool, nodes: Sequence[str] = ()) -> exp.Select:
     """t, the farthest that a class's distribution lies from that of the reference: n of every value v. NULL without any
     value in either. By a hierarchy, if the reference says the `nodes` above a value."""
+    return counts.asked(farthest(), **distances(counts, reference, ordered, nodes))
+
+
+def distances(
+    counts: ValueCounts, reference: exp.Query, ordered: bool, nodes: Sequence[str] = ()
+) -> dict[str, exp.Query]:
+    """Steps, the last of which is `distances`: how far each class lies."""
     valued = select(*counts.keys, column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
     if nodes:
         steps = _mean_distance(counts, nodes)
     else:
         steps = _ordered_distance(counts) if ordered else _equal_distance(counts)
-    farthest = select(t="MAX(distance)").from_(table("distances"))
-    return counts.asked(farthest, reference=reference, valued=valued, **steps)
+    return {"reference": reference, "valued": valued, **steps}
+
+
+def farthest() -> exp.Select:
+    return select(t="MAX(distance)").from_(table("distances"))
 
 
 def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:

@@ -209,29 +209,31 @@ def likenesses(counts: ValueCounts, reference: exp.Query) -> dict[str, exp.Query
     share of the latter, the highest and the lowest of q / p over the classes that have it, and how many lack it."""
     both = exp.union(
         select(column("v"), column("n")).from_(table("reference")),
-        select(column("v"), n="0").distinct().from_(table("valued")),
+        select(column("v"), n="0").distinct().from_(table("in_classes")),
         distinct=False,
     )
     valued = select(*counts.keys, column("y"), of_class=counts.over_class("SUM(y)")).from_(table("counts"))
-    found = select(v="valued.v", highest=f"MAX({_Q_TO_P})", lowest=f"MIN({_Q_TO_P})", classes="COUNT(*)")
-    found = found.from_(table("valued")).join(table("domain"), on=sql("valued.v = domain.v"))
+    found = select(v="in_classes.v", highest=f"MAX({_Q_TO_P})", lowest=f"MIN({_Q_TO_P})", classes="COUNT(*)")
+    found = found.from_(table("in_classes")).join(table("either"), on=sql("in_classes.v = either.v"))
     likeness = select(
-        v="domain.v",
+        v="either.v",
         share="COALESCE(CAST(n AS DOUBLE) / CAST(NULLIF(total, 0) AS DOUBLE), CAST(0 AS DOUBLE))",
         highest="highest",
         lowest="lowest",
         missing="every_class.classes - COALESCE(found.classes, 0)",
     )
-    likeness = likeness.from_(table("domain")).join(table("found"), on=sql("domain.v = found.v"), join_type="left")
+    likeness = likeness.from_(table("either")).join(table("found"), on=sql("either.v = found.v"), join_type="left")
     return {
         "reference": reference,
-        "valued": valued.where(sql("v IS NOT NULL")),
-        "domain": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
-        "whole": select(total="SUM(n)").from_(table("domain")),
-        "found": found.join(table("whole"), join_type="cross").where(sql("n > 0")).group_by(sql("valued.v")),
+        "in_classes": valued.where(sql("v IS NOT NULL")),
+        "either": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
+        "everything": select(total="SUM(n)").from_(table("either")),
+        "found": found.join(table("everything"), join_type="cross").where(sql("n > 0")).group_by(sql("in_classes.v")),
         "each_class": select(one="1").from_(table("counts")).group_by(*counts.groups),
         "every_class": select(classes="COUNT(*)").from_(table("each_class")),
-        "likenesses": likeness.join(table("whole"), join_type="cross").join(table("every_class"), join_type="cross"),
+        "likenesses": likeness.join(table("everything"), join_type="cross").join(
+            table("every_class"), join_type="cross"
+        ),
     }
 
 
@@ -271,5 +273,9 @@ FIGURES = {"beta": BETA, "enhanced_beta": ENHANCED_BETA, "delta": DELTA, "presen
 
 def likeness_figures(counts: ValueCounts, reference: exp.Query, *names: str) -> exp.Select:
     """All of them, or those with these names, of all values."""
-    final = select(**{name: FIGURES[name].sql for name in names or FIGURES}).from_(table("likenesses"))
-    return counts.asked(final, **likenesses(counts, reference))
+    return counts.asked(least_thresholds(*names), **likenesses(counts, reference))
+
+
+def least_thresholds(*names: str) -> exp.Select:
+    """The figures of the `likenesses`, a step."""
+    return select(**{name: FIGURES[name].sql for name in names or FIGURES}).from_(table("likenesses"))

@@ -44,10 +44,10 @@ class Clusters(Tables):
     that one of them asks for w{j}, the levels of sensitivity as bits z{j}, the highest sensitivity u{j}).
     """
 
-    def __init__(self, measurer: Measurer) -> None:
+    def __init__(self, measurer: Measurer, prefix: str = "clusters") -> None:
         self.measurer, self.policy = measurer, measurer.policy
         self.census = census = measurer.census
-        super().__init__(census.scratch, "clusters")
+        super().__init__(census.scratch, prefix)
         self.distance = Distance(census.hierarchies, self.policy.search.beta)
         self.values = [part.index for part in measurer.judged]
         self.keys = census.finest + [f"s{index}" for index in self.values]
