@@ -838,7 +838,7 @@ WITH `renamed` AS (
     NOT `v` IS NULL
   GROUP BY
     `v`
-), `valued` AS (
+), `in_classes` AS (
   SELECT
     `g0`,
     `g1`,
@@ -849,7 +849,7 @@ WITH `renamed` AS (
   FROM `counts`
   WHERE
     NOT `v` IS NULL
-), `domain` AS (
+), `either` AS (
   SELECT
     `v`,
     SUM(`n`) AS `n`
@@ -862,17 +862,17 @@ WITH `renamed` AS (
     SELECT DISTINCT
       `v`,
       0 AS `n`
-    FROM `valued`
+    FROM `in_classes`
   ) AS `both_`
   GROUP BY
     `v`
-), `whole` AS (
+), `everything` AS (
   SELECT
     SUM(`n`) AS `total`
-  FROM `domain`
+  FROM `either`
 ), `found` AS (
   SELECT
-    `valued`.`v` AS `v`,
+    `in_classes`.`v` AS `v`,
     MAX(
       CAST(`y` AS FLOAT64) * CAST(`total` AS FLOAT64) / (
         CAST(`of_class` AS FLOAT64) * CAST(`n` AS FLOAT64)
@@ -884,14 +884,14 @@ WITH `renamed` AS (
       )
     ) AS `lowest`,
     COUNT(*) AS `classes`
-  FROM `valued`
-  JOIN `domain`
-    ON `valued`.`v` = `domain`.`v`
-  CROSS JOIN `whole`
+  FROM `in_classes`
+  JOIN `either`
+    ON `in_classes`.`v` = `either`.`v`
+  CROSS JOIN `everything`
   WHERE
     `n` > 0
   GROUP BY
-    `valued`.`v`
+    `in_classes`.`v`
 ), `each_class` AS (
   SELECT
     1 AS `one`
@@ -906,15 +906,15 @@ WITH `renamed` AS (
   FROM `each_class`
 ), `likenesses` AS (
   SELECT
-    `domain`.`v` AS `v`,
+    `either`.`v` AS `v`,
     COALESCE(CAST(`n` AS FLOAT64) / CAST(NULLIF(`total`, 0) AS FLOAT64), CAST(0 AS FLOAT64)) AS `share`,
     `highest` AS `highest`,
     `lowest` AS `lowest`,
     `every_class`.`classes` - COALESCE(`found`.`classes`, 0) AS `missing`
-  FROM `domain`
+  FROM `either`
   LEFT JOIN `found`
-    ON `domain`.`v` = `found`.`v`
-  CROSS JOIN `whole`
+    ON `either`.`v` = `found`.`v`
+  CROSS JOIN `everything`
   CROSS JOIN `every_class`
 )
 SELECT
@@ -960,7 +960,7 @@ WITH `renamed` AS (
     NOT `v` IS NULL
   GROUP BY
     `v`
-), `valued` AS (
+), `in_classes` AS (
   SELECT
     `g0`,
     `g1`,
@@ -971,7 +971,7 @@ WITH `renamed` AS (
   FROM `counts`
   WHERE
     NOT `v` IS NULL
-), `domain` AS (
+), `either` AS (
   SELECT
     `v`,
     SUM(`n`) AS `n`
@@ -984,17 +984,17 @@ WITH `renamed` AS (
     SELECT DISTINCT
       `v`,
       0 AS `n`
-    FROM `valued`
+    FROM `in_classes`
   ) AS `both_`
   GROUP BY
     `v`
-), `whole` AS (
+), `everything` AS (
   SELECT
     SUM(`n`) AS `total`
-  FROM `domain`
+  FROM `either`
 ), `found` AS (
   SELECT
-    `valued`.`v` AS `v`,
+    `in_classes`.`v` AS `v`,
     MAX(
       CAST(`y` AS FLOAT64) * CAST(`total` AS FLOAT64) / (
         CAST(`of_class` AS FLOAT64) * CAST(`n` AS FLOAT64)
@@ -1006,14 +1006,14 @@ WITH `renamed` AS (
       )
     ) AS `lowest`,
     COUNT(*) AS `classes`
-  FROM `valued`
-  JOIN `domain`
-    ON `valued`.`v` = `domain`.`v`
-  CROSS JOIN `whole`
+  FROM `in_classes`
+  JOIN `either`
+    ON `in_classes`.`v` = `either`.`v`
+  CROSS JOIN `everything`
   WHERE
     `n` > 0
   GROUP BY
-    `valued`.`v`
+    `in_classes`.`v`
 ), `each_class` AS (
   SELECT
     1 AS `one`
@@ -1028,15 +1028,15 @@ WITH `renamed` AS (
   FROM `each_class`
 ), `likenesses` AS (
   SELECT
-    `domain`.`v` AS `v`,
+    `either`.`v` AS `v`,
     COALESCE(CAST(`n` AS FLOAT64) / CAST(NULLIF(`total`, 0) AS FLOAT64), CAST(0 AS FLOAT64)) AS `share`,
     `highest` AS `highest`,
     `lowest` AS `lowest`,
     `every_class`.`classes` - COALESCE(`found`.`classes`, 0) AS `missing`
-  FROM `domain`
+  FROM `either`
   LEFT JOIN `found`
-    ON `domain`.`v` = `found`.`v`
-  CROSS JOIN `whole`
+    ON `either`.`v` = `found`.`v`
+  CROSS JOIN `everything`
   CROSS JOIN `every_class`
 )
 SELECT
@@ -1566,7 +1566,7 @@ WITH `renamed` AS (
     NOT `v` IS NULL
   GROUP BY
     `v`
-), `valued` AS (
+), `in_classes` AS (
   SELECT
     `g0`,
     `g1`,
@@ -1577,7 +1577,7 @@ WITH `renamed` AS (
   FROM `counts`
   WHERE
     NOT `v` IS NULL
-), `domain` AS (
+), `either` AS (
   SELECT
     `v`,
     SUM(`n`) AS `n`
@@ -1590,17 +1590,17 @@ WITH `renamed` AS (
     SELECT DISTINCT
       `v`,
       0 AS `n`
-    FROM `valued`
+    FROM `in_classes`
   ) AS `both_`
   GROUP BY
     `v`
-), `whole` AS (
+), `everything` AS (
   SELECT
     SUM(`n`) AS `total`
-  FROM `domain`
+  FROM `either`
 ), `found` AS (
   SELECT
-    `valued`.`v` AS `v`,
+    `in_classes`.`v` AS `v`,
     MAX(
       CAST(`y` AS FLOAT64) * CAST(`total` AS FLOAT64) / (
         CAST(`of_class` AS FLOAT64) * CAST(`n` AS FLOAT64)
@@ -1612,14 +1612,14 @@ WITH `renamed` AS (
       )
     ) AS `lowest`,
     COUNT(*) AS `classes`
-  FROM `valued`
-  JOIN `domain`
-    ON `valued`.`v` = `domain`.`v`
-  CROSS JOIN `whole`
+  FROM `in_classes`
+  JOIN `either`
+    ON `in_classes`.`v` = `either`.`v`
+  CROSS JOIN `everything`
   WHERE
     `n` > 0
   GROUP BY
-    `valued`.`v`
+    `in_classes`.`v`
 ), `each_class` AS (
   SELECT
     1 AS `one`
@@ -1634,15 +1634,15 @@ WITH `renamed` AS (
   FROM `each_class`
 ), `likenesses` AS (
   SELECT
-    `domain`.`v` AS `v`,
+    `either`.`v` AS `v`,
     COALESCE(CAST(`n` AS FLOAT64) / CAST(NULLIF(`total`, 0) AS FLOAT64), CAST(0 AS FLOAT64)) AS `share`,
     `highest` AS `highest`,
     `lowest` AS `lowest`,
     `every_class`.`classes` - COALESCE(`found`.`classes`, 0) AS `missing`
-  FROM `domain`
+  FROM `either`
   LEFT JOIN `found`
-    ON `domain`.`v` = `found`.`v`
-  CROSS JOIN `whole`
+    ON `either`.`v` = `found`.`v`
+  CROSS JOIN `everything`
   CROSS JOIN `every_class`
 )
 SELECT
@@ -1688,7 +1688,7 @@ WITH `renamed` AS (
     NOT `v` IS NULL
   GROUP BY
     `v`
-), `valued` AS (
+), `in_classes` AS (
   SELECT
     `g0`,
     `g1`,
@@ -1699,7 +1699,7 @@ WITH `renamed` AS (
   FROM `counts`
   WHERE
     NOT `v` IS NULL
-), `domain` AS (
+), `either` AS (
   SELECT
     `v`,
     SUM(`n`) AS `n`
@@ -1712,17 +1712,17 @@ WITH `renamed` AS (
     SELECT DISTINCT
       `v`,
       0 AS `n`
-    FROM `valued`
+    FROM `in_classes`
   ) AS `both_`
   GROUP BY
     `v`
-), `whole` AS (
+), `everything` AS (
   SELECT
     SUM(`n`) AS `total`
-  FROM `domain`
+  FROM `either`
 ), `found` AS (
   SELECT
-    `valued`.`v` AS `v`,
+    `in_classes`.`v` AS `v`,
     MAX(
       CAST(`y` AS FLOAT64) * CAST(`total` AS FLOAT64) / (
         CAST(`of_class` AS FLOAT64) * CAST(`n` AS FLOAT64)
@@ -1734,14 +1734,14 @@ WITH `renamed` AS (
       )
     ) AS `lowest`,
     COUNT(*) AS `classes`
-  FROM `valued`
-  JOIN `domain`
-    ON `valued`.`v` = `domain`.`v`
-  CROSS JOIN `whole`
+  FROM `in_classes`
+  JOIN `either`
+    ON `in_classes`.`v` = `either`.`v`
+  CROSS JOIN `everything`
   WHERE
     `n` > 0
   GROUP BY
-    `valued`.`v`
+    `in_classes`.`v`
 ), `each_class` AS (
   SELECT
     1 AS `one`
@@ -1756,15 +1756,15 @@ WITH `renamed` AS (
   FROM `each_class`
 ), `likenesses` AS (
   SELECT
-    `domain`.`v` AS `v`,
+    `either`.`v` AS `v`,
     COALESCE(CAST(`n` AS FLOAT64) / CAST(NULLIF(`total`, 0) AS FLOAT64), CAST(0 AS FLOAT64)) AS `share`,
     `highest` AS `highest`,
     `lowest` AS `lowest`,
     `every_class`.`classes` - COALESCE(`found`.`classes`, 0) AS `missing`
-  FROM `domain`
+  FROM `either`
   LEFT JOIN `found`
-    ON `domain`.`v` = `found`.`v`
-  CROSS JOIN `whole`
+    ON `either`.`v` = `found`.`v`
+  CROSS JOIN `everything`
   CROSS JOIN `every_class`
 )
 SELECT

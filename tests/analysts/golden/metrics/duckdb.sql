@@ -833,7 +833,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -844,7 +844,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -857,17 +857,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -879,14 +879,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -901,15 +901,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -955,7 +955,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -966,7 +966,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -979,17 +979,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -1001,14 +1001,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1023,15 +1023,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -1559,7 +1559,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -1570,7 +1570,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1583,17 +1583,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -1605,14 +1605,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1627,15 +1627,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -1681,7 +1681,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -1692,7 +1692,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1705,17 +1705,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -1727,14 +1727,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1749,15 +1749,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT

@@ -853,7 +853,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -864,7 +864,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -877,17 +877,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST(CAST("y" AS DOUBLE PRECISION) * CAST("total" AS DOUBLE PRECISION) AS DOUBLE PRECISION) / (
         CAST("of_class" AS DOUBLE PRECISION) * CAST("n" AS DOUBLE PRECISION)
@@ -899,14 +899,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -921,7 +921,7 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(
       CAST("n" AS DOUBLE PRECISION) / CAST(NULLIF("total", 0) AS DOUBLE PRECISION),
       CAST(0 AS DOUBLE PRECISION)
@@ -929,10 +929,10 @@ WITH "renamed" AS (
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -979,7 +979,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -990,7 +990,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1003,17 +1003,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST(CAST("y" AS DOUBLE PRECISION) * CAST("total" AS DOUBLE PRECISION) AS DOUBLE PRECISION) / (
         CAST("of_class" AS DOUBLE PRECISION) * CAST("n" AS DOUBLE PRECISION)
@@ -1025,14 +1025,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1047,7 +1047,7 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(
       CAST("n" AS DOUBLE PRECISION) / CAST(NULLIF("total", 0) AS DOUBLE PRECISION),
       CAST(0 AS DOUBLE PRECISION)
@@ -1055,10 +1055,10 @@ WITH "renamed" AS (
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -1595,7 +1595,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -1606,7 +1606,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1619,17 +1619,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST(CAST("y" AS DOUBLE PRECISION) * CAST("total" AS DOUBLE PRECISION) AS DOUBLE PRECISION) / (
         CAST("of_class" AS DOUBLE PRECISION) * CAST("n" AS DOUBLE PRECISION)
@@ -1641,14 +1641,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1663,7 +1663,7 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(
       CAST("n" AS DOUBLE PRECISION) / CAST(NULLIF("total", 0) AS DOUBLE PRECISION),
       CAST(0 AS DOUBLE PRECISION)
@@ -1671,10 +1671,10 @@ WITH "renamed" AS (
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -1721,7 +1721,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -1732,7 +1732,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1745,17 +1745,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST(CAST("y" AS DOUBLE PRECISION) * CAST("total" AS DOUBLE PRECISION) AS DOUBLE PRECISION) / (
         CAST("of_class" AS DOUBLE PRECISION) * CAST("n" AS DOUBLE PRECISION)
@@ -1767,14 +1767,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1789,7 +1789,7 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(
       CAST("n" AS DOUBLE PRECISION) / CAST(NULLIF("total", 0) AS DOUBLE PRECISION),
       CAST(0 AS DOUBLE PRECISION)
@@ -1797,10 +1797,10 @@ WITH "renamed" AS (
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT

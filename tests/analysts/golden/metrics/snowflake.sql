@@ -834,7 +834,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -845,7 +845,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -858,17 +858,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -880,14 +880,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -902,15 +902,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -956,7 +956,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -967,7 +967,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -980,17 +980,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -1002,14 +1002,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1024,15 +1024,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -1560,7 +1560,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -1571,7 +1571,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1584,17 +1584,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -1606,14 +1606,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1628,15 +1628,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
@@ -1682,7 +1682,7 @@ WITH "renamed" AS (
     NOT "v" IS NULL
   GROUP BY
     "v"
-), "valued" AS (
+), "in_classes" AS (
   SELECT
     "g0",
     "g1",
@@ -1693,7 +1693,7 @@ WITH "renamed" AS (
   FROM "counts"
   WHERE
     NOT "v" IS NULL
-), "domain" AS (
+), "either" AS (
   SELECT
     "v",
     SUM("n") AS "n"
@@ -1706,17 +1706,17 @@ WITH "renamed" AS (
     SELECT DISTINCT
       "v",
       0 AS "n"
-    FROM "valued"
+    FROM "in_classes"
   ) AS "both_"
   GROUP BY
     "v"
-), "whole" AS (
+), "everything" AS (
   SELECT
     SUM("n") AS "total"
-  FROM "domain"
+  FROM "either"
 ), "found" AS (
   SELECT
-    "valued"."v" AS "v",
+    "in_classes"."v" AS "v",
     MAX(
       CAST("y" AS DOUBLE) * CAST("total" AS DOUBLE) / (
         CAST("of_class" AS DOUBLE) * CAST("n" AS DOUBLE)
@@ -1728,14 +1728,14 @@ WITH "renamed" AS (
       )
     ) AS "lowest",
     COUNT(*) AS "classes"
-  FROM "valued"
-  JOIN "domain"
-    ON "valued"."v" = "domain"."v"
-  CROSS JOIN "whole"
+  FROM "in_classes"
+  JOIN "either"
+    ON "in_classes"."v" = "either"."v"
+  CROSS JOIN "everything"
   WHERE
     "n" > 0
   GROUP BY
-    "valued"."v"
+    "in_classes"."v"
 ), "each_class" AS (
   SELECT
     1 AS "one"
@@ -1750,15 +1750,15 @@ WITH "renamed" AS (
   FROM "each_class"
 ), "likenesses" AS (
   SELECT
-    "domain"."v" AS "v",
+    "either"."v" AS "v",
     COALESCE(CAST("n" AS DOUBLE) / CAST(NULLIF("total", 0) AS DOUBLE), CAST(0 AS DOUBLE)) AS "share",
     "highest" AS "highest",
     "lowest" AS "lowest",
     "every_class"."classes" - COALESCE("found"."classes", 0) AS "missing"
-  FROM "domain"
+  FROM "either"
   LEFT JOIN "found"
-    ON "domain"."v" = "found"."v"
-  CROSS JOIN "whole"
+    ON "either"."v" = "found"."v"
+  CROSS JOIN "everything"
   CROSS JOIN "every_class"
 )
 SELECT
