@@ -16,7 +16,7 @@ from duckanon.query.names import free_name
 from duckanon.query.steps import with_steps
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import copy_steps
-from duckanon.recoding.view import generalized_by_level, read_source
+from duckanon.recoding.view_rows import generalized_by_level, read_source
 from duckanon.search.lattice import Node
 
 

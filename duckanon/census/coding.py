@@ -10,7 +10,7 @@ from duckanon.engine import Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER
 from duckanon.hierarchy import Hierarchy
-from duckanon.models.classes import KNOWN
+from duckanon.models.column_steps import KNOWN
 from duckanon.models.wanted import ancestors
 from duckanon.query.expressions import column, sql, text_of
 

@@ -4,39 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
-from duckanon.errors import DuckanonError, Fault, Message, PolicyError, UsageError
+from duckanon.cli.asked import FAILS, GOOD, WRONG, database_for, opened, policy_of, run_of, say, short
+from duckanon.cli.pages import page_of_run, reported
+from duckanon.errors import Fault, UsageError
 from duckanon.policy import Policy
-from duckanon.policy.database import Database
 from duckanon.policy.overrides import SHORT, given
 
 if TYPE_CHECKING:
     from duckanon.comparison import Choice, Comparison
-    from duckanon.engine import Warehouse
-    from duckanon.pages import ReportFile
     from duckanon.result import Result
-
-GOOD, FAILS, WRONG = 0, 1, 2
-
-
-def say(text: str, stream: TextIO | None = None) -> None:
-    """Print. A reader that has gone, or a full disk behind the pipe, does not change the outcome."""
-    stream = stream or sys.stdout
-    try:
-        print(text, file=stream, flush=True)
-    except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-        if not isinstance(error, BrokenPipeError):
-            print(f"duckanon: the answer could not be written: {error.strerror}", file=sys.stderr)
 
 
 def demo(options: argparse.Namespace) -> int:
@@ -69,17 +52,17 @@ def run(options: argparse.Namespace) -> int:
     from duckanon.ledger.record import noted_if_it_cannot_start
     from duckanon.run import RunOptions, run
 
-    policy = _policy(options)
+    policy = policy_of(options)
     writable = policy.release.is_relation and not options.dry_run
     options.watch = JsonLog(policy.name) if options.log else Terminal()
-    database = _database(policy, options.db)
+    database = database_for(policy, options.db)
     address = ReleaseAddress.of(policy, database)
-    page = _page(policy, options) if options.report else None
+    page = page_of_run(policy, options) if options.report else None
     with ExitStack() as held:
         with noted_if_it_cannot_start(policy, database, options.dry_run):
             # The lock comes first: else a second run would only find that the database is in use.
             held.enter_context(one_at_a_time(None if options.dry_run else address.key, options.wait))
-            warehouse = held.enter_context(_open(policy, options.db, writable, options))
+            warehouse = held.enter_context(opened(policy, options.db, writable, options))
             held.enter_context(warehouse.one_at_a_time(None if options.dry_run else address.key, options.wait))
         watch = held.enter_context(options.watch)
         asked = RunOptions(
@@ -87,46 +70,8 @@ def run(options: argparse.Namespace) -> int:
         )
         result = run(policy, warehouse, address, asked, watch)
         if page is not None:
-            result = _reported(page, policy, warehouse, result)
+            result = reported(page, policy, warehouse, result)
     return _told(result, options)
-
-
-def _page(policy: Policy, options: argparse.Namespace) -> ReportFile:
-    """Where the report of a run goes: nothing is released if it cannot go there."""
-    from duckanon.pages import ReportFile
-
-    if options.dry_run:
-        raise UsageError([Fault("--report", "does not go with --dry-run", "there is no release to report")])
-    return ReportFile.at(options.report, policy, "--report")
-
-
-def _reported(page: ReportFile, policy: Policy, warehouse: Warehouse, result: Result) -> Result:
-    """The release stands, whatever becomes of its report."""
-    from duckanon.pages.gathering import report_of_release, report_of_run
-
-    if result.status not in ("released", "unchanged"):
-        return result
-    try:
-        made = result.status == "released"
-        page.write(report_of_run(policy, warehouse, result) if made else report_of_release(policy, warehouse))
-    except (DuckanonError, OSError, KeyboardInterrupt) as error:
-        why = error.message if isinstance(error, DuckanonError) else str(error) or "interrupted"
-        warning = Message.of("the release stands, but its report could not be written: ", why)
-        return replace(result, warnings=(*result.warnings, warning))
-    return result
-
-
-def report(options: argparse.Namespace) -> int:
-    from duckanon.pages import ReportFile
-    from duckanon.pages.gathering import report_of_release
-
-    policy = Policy.load(options.policy)
-    page = ReportFile.at(options.output or Path(f"{policy.name}_report.html"), policy, "--output")
-    with _open(policy, options.db, False, options) as warehouse:
-        told = report_of_release(policy, warehouse, options.run)
-    page.write(told)
-    say(f"{policy.name}: {page.path} is the report of {told.run or 'the release that stands'}")
-    return GOOD
 
 
 def check(options: argparse.Namespace) -> int:
@@ -137,8 +82,8 @@ def check(options: argparse.Namespace) -> int:
     if options.release and options.levels is not None:
         remedy = "the release is at the levels that it is at"
         raise UsageError([Fault("--levels", "has no meaning with --release", remedy)])
-    policy = _policy(options)
-    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+    policy = policy_of(options)
+    with opened(policy, options.db, False, options) as warehouse, Terminal() as watch:
         watch.say(f"measuring {policy.name}")
         if options.levels is not None:
             result = check_node(policy, warehouse, options.levels)
@@ -155,10 +100,10 @@ def compare(options: argparse.Namespace) -> int:
     from duckanon.policy.overrides import values
 
     options.overrides = given({}, options.set)
-    grid = Grid(**{word.strip("-"): values(word, text) for word, text in _short(options).items()})
+    grid = Grid(**{word.strip("-"): values(word, text) for word, text in short(options).items()})
     policy = load_policy(Path(options.policy), options.overrides)
     interrupted = False
-    with _open(policy, options.db, False, options) as warehouse, Terminal() as watch:
+    with opened(policy, options.db, False, options) as warehouse, Terminal() as watch:
         comparing = Comparing(policy, grid, watch)
         try:
             comparing.run(warehouse)
@@ -176,52 +121,16 @@ def compare(options: argparse.Namespace) -> int:
 def _compared(comparison: Comparison, options: argparse.Namespace) -> str:
     from duckanon.comparison import told
 
-    start = ["duckanon", "run", options.policy, *(("--db", str(options.db)) if options.db else ())]
-
     def command(choice: Choice) -> str:
         """What is set stays so, but for what the choice changes."""
         changed = [SHORT[word] for word in choice.wanted.changes]
         pairs = zip(options.set, options.overrides, strict=True)
         kept = [("--set", text) for text, override in pairs if override.key not in changed]
-        return shlex.join(chain(start, *kept, *choice.wanted.changes.items()))
+        return shlex.join(chain(run_of(options.policy, options), *kept, *choice.wanted.changes.items()))
 
     if options.json:
         return json.dumps(told.as_json(comparison, command), ensure_ascii=False, default=str)
     return told.as_csv(comparison, command) if options.csv else told.as_text(comparison, command)
-
-
-def explore(options: argparse.Namespace) -> int:
-    from duckanon.cli.interrupts import INTERRUPTED
-    from duckanon.cli.log import Terminal
-    from duckanon.exploration import explored, server
-    from duckanon.exploration.exploring import default_grid
-
-    server.must_be_there()
-    policy = _policy(options)
-    with ExitStack() as held:
-        place = held.enter_context(server.reserved(options.port))
-        warehouse = held.enter_context(_open(policy, options.db, False, options))
-        with Terminal() as watch:
-            exploration = held.enter_context(explored(policy, warehouse, watch))
-        if exploration.is_quick:
-            exploration.compare(exploration.setting, default_grid(exploration))
-        guard = server.guarded(exploration, Path(options.policy), partial(_run_of, options), server.port_of(place))
-        place.listen()
-        say(f"{policy.name}: {exploration.census.rows:,} rows are counted; explore them at\n{guard.address}\n"
-            "Ctrl-C ends it; keep the address to yourself")  # fmt: skip
-        if options.browser:
-            held.enter_context(server.opened_in_browser(guard.address))
-        try:
-            server.serve(guard, place)
-        except KeyboardInterrupt:
-            say("duckanon: closed; nothing was released", sys.stderr)
-            return INTERRUPTED
-    return GOOD
-
-
-def _run_of(options: argparse.Namespace, policy: Path) -> str:
-    """How another policy is run in the place of the one that was asked for."""
-    return shlex.join(["duckanon", "run", str(policy), *(("--db", str(options.db)) if options.db else ())])
 
 
 def history(options: argparse.Namespace) -> int:
@@ -229,7 +138,7 @@ def history(options: argparse.Namespace) -> int:
     from duckanon.ledger.history import as_text, history
 
     policy = Policy.load(options.policy) if options.policy else None
-    database = (policy.ledger or _database(policy, options.db)) if policy else options.db
+    database = (policy.ledger or database_for(policy, options.db)) if policy else options.db
     if database is None:
         what, remedy = "no ledger is named", "give a policy, or a database with --db"
         if policy is not None:
@@ -251,7 +160,7 @@ def status(options: argparse.Namespace) -> int:
         raise UsageError([Fault("duckanon status", "no ledger is named", "give policies, or a database with --db")])
     found = []
     for policy in policies:
-        database = _database(policy, options.db)
+        database = database_for(policy, options.db)
         ledger, address = policy.ledger or database, ReleaseAddress.of(policy, database)
         if ledger is None or (isinstance(ledger, Path) and not ledger.exists()):
             found.append(status_of(policy.name, address, None, options.max_age))
@@ -283,8 +192,8 @@ def sql(options: argparse.Namespace) -> int:
     from duckanon.analysts.script import script
     from duckanon.cli.log import Terminal
 
-    policy = _policy(options)
-    with _open(policy, options.db, writable=False) as warehouse, Terminal() as watch:
+    policy = policy_of(options)
+    with opened(policy, options.db, writable=False) as warehouse, Terminal() as watch:
         watch.say(f"searching {policy.name}")
         if warehouse.is_workbench:
             printed = script(policy, warehouse, options.levels, options.dialect or OWN)
@@ -298,7 +207,7 @@ def _must_have_a_meaning(options: argparse.Namespace) -> None:
     """An option that would be ignored is a question misunderstood."""
     if options.metrics is not None:
         given = {"--levels": options.levels, "--db": options.db, "--set": options.set}
-        given, beside = given | _short(options), "--metrics"
+        given, beside = given | short(options), "--metrics"
         remedy = "it prints SELECTs for a table of any warehouse, as it is"
     else:
         given, beside = {"--qi": options.qi, "--sensitive": options.sensitive, "--numeric": options.numeric}, "a policy"
@@ -318,7 +227,7 @@ def hierarchy(options: argparse.Namespace) -> int:
     policy = Policy.load(options.policy)
     if options.propose:
         return _proposed(policy, options)
-    with _open(policy, options.db, writable=False) as warehouse:
+    with opened(policy, options.db, writable=False) as warehouse:
         text, faults = show(policy, warehouse, options.column, options.csv)
     if text:
         say(text)
@@ -332,7 +241,7 @@ def _proposed(policy: Policy, options: argparse.Namespace) -> int:
 
     if options.column is None or options.csv:
         raise UsageError([Fault("--propose", "goes with a column, and without --csv", "name the column")])
-    with _open(policy, options.db, writable=False) as warehouse:
+    with opened(policy, options.db, writable=False) as warehouse:
         say(proposed_for(policy, warehouse, options.column))
     return GOOD
 
@@ -367,33 +276,3 @@ def _told(result: Result, options: argparse.Namespace) -> int:
     else:
         say(summary(result, options.policy), sys.stdout if result.good or logged else sys.stderr)
     return GOOD if result.good else FAILS
-
-
-def _policy(options: argparse.Namespace) -> Policy:
-    """The policy as it is run: what its file says, but for what the command does."""
-    from duckanon.policy.load import load_policy
-
-    options.overrides = given(_short(options), options.set)
-    return load_policy(Path(options.policy), options.overrides)
-
-
-def _short(options: argparse.Namespace) -> dict[str, str | None]:
-    return {word: getattr(options, word.strip("-")) for word in SHORT}
-
-
-def _database(policy: Policy, override: Database | None) -> Database | None:
-    """The policy's database, or the one given on the command line."""
-    return override if override is not None else policy.source.database
-
-
-def _open(
-    policy: Policy, override: Database | None, writable: bool, options: argparse.Namespace | None = None
-) -> Warehouse:
-    from duckanon.engine.opening import Limits, open_warehouse
-
-    database = _database(policy, override)
-    if database is None and policy.source.table is not None:
-        fault = Fault("source.database", "is missing", "name the database of the table there, or with --db")
-        raise PolicyError([fault], policy.file)
-    limits = Limits(options.memory_limit, options.threads) if options else None
-    return open_warehouse(database, writable, limits, wait=options.wait if options else None)

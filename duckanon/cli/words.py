@@ -12,8 +12,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from duckanon.cli import commands
-from duckanon.cli.commands import WRONG
+from duckanon.cli import commands, pages
+from duckanon.cli.asked import WRONG
 from duckanon.cli.interrupts import INTERRUPTED, started
 from duckanon.cli.log import JsonLog
 from duckanon.errors import DuckanonError, EngineError, FaultsError, said_of
@@ -132,7 +132,7 @@ def parser() -> argparse.ArgumentParser:
     shape.add_argument("--json", action="store_true", help="print one JSON document")
     shape.add_argument("--csv", action="store_true", help="print a line of CSV per choice")
     report = _add(
-        verbs, "report", commands.report, "write a report of a release, to look at and to hand over",
+        verbs, "report", pages.report, "write a report of a release, to look at and to hand over",
         "duckanon report patients.toml -o patients.html",
     )  # fmt: skip
     _policy_arguments(report)
@@ -141,7 +141,7 @@ def parser() -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="FILE", help="a .html or .md file (default: POLICY_report.html)"
     )
     explore = _add(
-        verbs, "explore", commands.explore, "try levels, k, thresholds and methods on a local page",
+        verbs, "explore", pages.explore, "try levels, k, thresholds and methods on a local page",
         "duckanon explore patients.toml",
     )  # fmt: skip
     _policy_arguments(explore)

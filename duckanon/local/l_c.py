@@ -29,7 +29,8 @@ def _placed(measurer: Measurer, seen: Seen, sensitive_first: bool) -> Placement 
     rounds = Rounds(clusters, seen)
     if sensitive_first:
         _serve_most_sensitive(rounds)
-    rounds.settle(fully=sensitive_first)
+    else:
+        rounds.settle(fully=False)
     rounds.settle(fully=True)
     while sum(clusters.split(hierarchy) for hierarchy in measurer.census.hierarchies):
         pass

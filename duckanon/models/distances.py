@@ -33,6 +33,16 @@ def farthest() -> exp.Select:
     return select(t="MAX(distance)").from_(table("distances"))
 
 
+def of_either(valued: str) -> exp.Select:
+    """Every value v of the `reference` and of a step with the values of classes; n of the reference have it."""
+    both = exp.union(
+        select(column("v"), column("n")).from_(table("reference")),
+        select(column("v"), n="0").distinct().from_(table(valued)),
+        distinct=False,
+    )
+    return select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v"))
+
+
 def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:
     """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
     return {
@@ -94,11 +104,6 @@ def _ordered_distance(counts: ValueCounts) -> dict[str, exp.Query]:
 def _ladder() -> dict[str, exp.Query]:
     """The values of both in order, the i-th of them with its Q. `reached` is how many of the reference have a value up
     to it, `before` the sum of these over all values before it: whole numbers, which a double holds exactly."""
-    both = exp.union(
-        select(column("v"), column("n")).from_(table("reference")),
-        select(column("v"), n="0").distinct().from_(table("valued")),
-        distinct=False,
-    )
     reached = select(
         column("v"),
         i="ROW_NUMBER() OVER (ORDER BY v NULLS FIRST)",
@@ -111,7 +116,7 @@ def _ladder() -> dict[str, exp.Query]:
     )
     whole = select(values_="COUNT(*)", total="NULLIF(MAX(reached), CAST(0 AS DOUBLE))", area="SUM(reached)")
     return {
-        "domain": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
+        "domain": of_either("valued"),
         "reached": reached.from_(table("domain")),
         "whole": whole.from_(table("reached")),
         "ladder": ladder.from_(table("reached")).join(table("whole"), join_type="cross"),

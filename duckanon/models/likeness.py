@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from duckanon.models.distances import of_either
 from duckanon.models.keys import Key, Option, OptionKey
 from duckanon.models.model import ClassModel
 from duckanon.models.questions import ReleasedColumn
@@ -207,11 +208,6 @@ MODELS = (BasicLikeness(), EnhancedLikeness(), Disclosure())
 def likenesses(counts: ValueCounts, reference: exp.Query) -> dict[str, exp.Query]:
     """Steps, the last of which is `likenesses`: of every value v of the classes and of the reference (n of each v) its
     share of the latter, the highest and the lowest of q / p over the classes that have it, and how many lack it."""
-    both = exp.union(
-        select(column("v"), column("n")).from_(table("reference")),
-        select(column("v"), n="0").distinct().from_(table("in_classes")),
-        distinct=False,
-    )
     valued = select(*counts.keys, column("y"), of_class=counts.over_class("SUM(y)")).from_(table("counts"))
     found = select(v="in_classes.v", highest=f"MAX({_Q_TO_P})", lowest=f"MIN({_Q_TO_P})", classes="COUNT(*)")
     found = found.from_(table("in_classes")).join(table("either"), on=sql("in_classes.v = either.v"))
@@ -226,7 +222,7 @@ def likenesses(counts: ValueCounts, reference: exp.Query) -> dict[str, exp.Query
     return {
         "reference": reference,
         "in_classes": valued.where(sql("v IS NOT NULL")),
-        "either": select(column("v"), n="SUM(n)").from_(both.subquery("both_")).group_by(column("v")),
+        "either": of_either("in_classes"),
         "everything": select(total="SUM(n)").from_(table("either")),
         "found": found.join(table("everything"), join_type="cross").where(sql("n > 0")).group_by(sql("in_classes.v")),
         "each_class": select(one="1").from_(table("counts")).group_by(*counts.groups),

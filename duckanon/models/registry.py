@@ -15,7 +15,7 @@ from typing import Any
 
 from duckanon import models
 from duckanon.errors import Fault, PolicyError
-from duckanon.models.classes import MOST_OWN
+from duckanon.models.column_steps import MOST_OWN
 from duckanon.models.keys import Key, LevelKey, ThresholdKey
 from duckanon.models.model import ClassModel, ColumnModel, Model, SizeModel, TableModel
 from duckanon.models.rules import ClassRule, Constraint, SizeRule, TableRule, TotalRule

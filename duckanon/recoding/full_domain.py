@@ -21,7 +21,8 @@ from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, mi
 from duckanon.recoding.over_source import Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import utility_of
-from duckanon.recoding.view import Keeper, generalized_by_level, generalized_population, guarded_view
+from duckanon.recoding.view import guarded_view
+from duckanon.recoding.view_rows import Keeper, generalized_by_level, generalized_population
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 

@@ -27,7 +27,8 @@ from duckanon.recoding.numbers import ClassNumbers, NumberColumn, aggregates, mi
 from duckanon.recoding.over_source import Coding, Label, Plan, rows_over_source
 from duckanon.recoding.rows import Cells, Labels, Shown, Steps, repeated_rows, sorted_cells
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
-from duckanon.recoding.view import Keeper, finest_labels, guarded_view, read_kept, shown_as_they_are
+from duckanon.recoding.view import guarded_view
+from duckanon.recoding.view_rows import Keeper, finest_labels, read_kept, shown_as_they_are
 from duckanon.search.measure import Measurer
 
 

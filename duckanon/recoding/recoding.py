@@ -12,7 +12,7 @@ from duckanon.census.source import BoundSource
 from duckanon.engine import Type
 from duckanon.engine.scratch import Scratch
 from duckanon.recoding.rows import Labels, Steps
-from duckanon.recoding.view import Keeper
+from duckanon.recoding.view_rows import Keeper
 from duckanon.search import FoundNode, Seen, Step, search
 from duckanon.search.afar import node_measurer
 from duckanon.search.batch import NodeCounts

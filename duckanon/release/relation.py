@@ -17,7 +17,7 @@ from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
 from duckanon.recoding.sent_cells import can_be_sent, rows_of_sent_cells
-from duckanon.recoding.view import Keeper
+from duckanon.recoding.view_rows import Keeper
 from duckanon.release.fingerprints import relation_fingerprint
 from duckanon.release.mark import made_by
 

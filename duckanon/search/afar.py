@@ -12,7 +12,8 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.hierarchy import Hierarchy
-from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.classes import judged_classes
+from duckanon.models.column_steps import SensitiveRules
 from duckanon.query.expressions import column, double, literal, sql
 from duckanon.search.batch import SIZES, BatchMeasurer, NodeCounts, NodeMeasurer, Sizes, node_figures
 from duckanon.search.batch.keys import costly_levels

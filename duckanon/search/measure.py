@@ -11,7 +11,8 @@ from sqlglot import exp
 from duckanon.census.counting import brought
 from duckanon.census.people import counting_unit, gathered
 from duckanon.models import Finding
-from duckanon.models.classes import SensitiveRules, class_steps
+from duckanon.models.classes import class_steps
+from duckanon.models.column_steps import SensitiveRules
 from duckanon.models.k_anonymity import MODEL as K_ANONYMITY
 from duckanon.models.registry import class_rules, least_size, single_rules, size_rules, table_rules, total_rules
 from duckanon.models.rules import ClassRule, ValueMeasure

@@ -15,7 +15,8 @@ import pytest
 from sqlglot import exp
 
 from duckanon import connect
-from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.classes import judged_classes
+from duckanon.models.column_steps import SensitiveRules
 from duckanon.models.registry import class_rules
 from duckanon.policy import Sensitive, ValueThresholds
 from tests.support.command import Command

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from duckanon.census.values import describe_values
 from duckanon.models import ClassModel
-from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.classes import judged_classes
+from duckanon.models.column_steps import SensitiveRules
 from duckanon.models.diversity import Recursive
 from duckanon.models.likeness import Delta
 from duckanon.models.presence import Bounds

@@ -7,7 +7,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from duckanon.models.classes import SensitiveRules, judged_classes
+from duckanon.models.classes import judged_classes
+from duckanon.models.column_steps import SensitiveRules
 from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
 from duckanon.search.batch.keys import NodeKeys, one_below_another
