@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, double, literal, sql
+from duckanon.query.packing import Packing
 from duckanon.search.lattice import Node
-from duckanon.search.packing import Packing
 
 
 class NodeKeys:
