@@ -3,8 +3,6 @@ time that it takes to group values, and are all that the census is made of."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from duckanon.census.source import BoundSource
@@ -13,12 +11,12 @@ from duckanon.census.values import ValueTable
 from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.build import Built
-from duckanon.hierarchy.domains import domains_of, value_counts
+from duckanon.hierarchy.domains import domains_of
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import as_tops, is_unknown
 from duckanon.policy import Policy
 from duckanon.query.expressions import column, literal, sql, table
-from duckanon.query.packing import Packing
+from duckanon.query.packed import Digit, Words, value_counts
 from duckanon.query.steps import select, united, with_steps
 
 
@@ -66,13 +64,14 @@ class SourceValues:
     def forget(self) -> None:
         pass  # it is asked for the sensitive columns, too
 
-    def bases(self, digits: list[Digit]) -> list[int]:
-        """How many codes each may have."""
+    def digits(self, known: dict[str, exp.Select]) -> list[Digit]:
+        """By the columns of the rows, of which the values (value, code) are known."""
         asked = [
-            select(digit=literal(at), base=sql("COALESCE(MAX(:code), 0) + 1", code=digit.code)).from_(digit.known)
-            for at, digit in enumerate(digits)
+            select(at=literal(at), base="COALESCE(MAX(code), 0) + 1").from_(codes.subquery("known"))
+            for at, codes in enumerate(known.values())
         ]
-        return [base for _, base in sorted(self._scratch.workbench.fetch(united(asked)))] if asked else []
+        bases = sorted(self._scratch.workbench.fetch(united(asked))) if asked else []
+        return [Digit(name, codes, base) for (name, codes), (_, base) in zip(known.items(), bases, strict=True)]
 
     def clear(self) -> None:
         for made in (self.table, self._known):
@@ -88,65 +87,32 @@ def packed_census(
     A row with a value that was not there when these were counted has no word, and is left out: the number of rows
     tells.
     """
-    digits = _digits(built.hierarchies, sensitive, spans)
-    packing = Packing(values.bases(digits))
-    words = [column(f"w{at}") for at in range(packing.words)]
+    words = Words(values.digits(_coded(built.hierarchies, sensitive, spans)))
     others = [column(f"k{at}") for at in range(kept)]
-    bounds = [sql(f"{least}(q{index})").as_(f"{name}{index}") for index in spans for least, name in BOUNDS]
-    counts = exp.select(*words, *others, *bounds, sql("COUNT(*)").as_("n")).from_(table("coded_rows"))
-    figures = [*others, *(column(f"{name}{index}") for index in spans for _, name in BOUNDS), column("n")]
-    unpacked = [sql(f"CAST({digit.of(f'w{digit.word}')} AS INTEGER)") for digit in packing.digits]
-    named = [code.as_(digit.name) for code, digit in zip(unpacked, digits, strict=True)]
+    bounds = {f"{name}{index}": sql(f"{least}(q{index})") for index in spans for least, name in BOUNDS}
+    more = exp.select(*(column(name, "source_rows") for name in (*(k.name for k in others), *(f"q{i}" for i in spans))))
+    counts = select(*words.columns, *others, **bounds, n="COUNT(*)").from_(table("coded_rows"))
+    figures = [*others, *map(column, (*bounds, "n"))]
     steps = {
         "source_rows": values.rows,
-        "coded_rows": _coded_rows(digits, packing, others, spans),
-        "packed_tuples": counts.group_by(*words, *others),
-        "tuples": exp.select(*named, *figures)
-        .from_(table("packed_tuples"))
-        .where(*(sql(":word IS NOT NULL", word=word) for word in words)),
+        "coded_rows": words.coded("source_rows", more.from_(table("source_rows"))),
+        "packed_tuples": counts.group_by(*words.columns, *others),
+        "tuples": exp.select(*words.unpacked, *figures).from_(table("packed_tuples")).where(words.whole),
     }
     return with_steps(_levels(built.hierarchies, sensitive, figures), **steps)
 
 
-@dataclass(frozen=True)
-class Digit:
-    """What tells rows apart: one of their columns, and the codes of its values, from 1; NULL has 0."""
-
-    name: str
-    known: exp.Table  # values, with their codes
-    code: exp.Expr
-
-    @property
-    def alias(self) -> str:
-        return f"known_{self.name}"
-
-    @property
-    def of_row(self) -> str:
-        return f"CASE WHEN source_rows.{self.name} IS NULL THEN 0 ELSE {self.alias}.code END"
-
-
-def _digits(hierarchies: tuple[Hierarchy, ...], sensitive: list[ValueTable], spans: tuple[int, ...]) -> list[Digit]:
-    """At the top all values are alike; where its bounds are asked for, no value is not a number."""
-    digits = []
+def _coded(
+    hierarchies: tuple[Hierarchy, ...], sensitive: list[ValueTable], spans: tuple[int, ...]
+) -> dict[str, exp.Select]:
+    """The values (value, code) of the columns that tell tuples apart. At the top all values are alike; where its bounds
+    are asked for, only no value is not a number."""
+    known = {}
     for h in hierarchies:
-        if h.lowest < h.height:
-            digits.append(Digit(f"q{h.index}", h.mapping, column(f"code_{h.lowest}")))
-        elif h.index in spans:
-            digits.append(Digit(f"q{h.index}", h.mapping, literal(1)))
-    return digits + [Digit(f"s{v.index}", v.table, column("code")) for v in sensitive]
-
-
-def _coded_rows(digits: list[Digit], packing: Packing, others: list[exp.Column], spans: tuple[int, ...]) -> exp.Select:
-    """The rows with their codes, packed."""
-    words = packing.packed(digit.of_row for digit in digits)
-    rows = exp.select(*(sql(word).as_(f"w{at}") for at, word in enumerate(words)))
-    more = [*(other.name for other in others), *(f"q{index}" for index in spans)]
-    rows = rows.select(*(column(name, "source_rows") for name in more)).from_(table("source_rows"))
-    for digit in digits:
-        known = exp.select("value", digit.code.as_("code")).from_(digit.known).subquery(digit.alias)
-        on = exp.EQ(this=column(digit.name, "source_rows"), expression=column("value", digit.alias))
-        rows = rows.join(known, on=on, join_type="left")
-    return rows
+        if h.lowest < h.height or h.index in spans:
+            code = column(f"code_{h.lowest}") if h.lowest < h.height else literal(1)
+            known[f"q{h.index}"] = select(value="value", code=code).from_(h.mapping)
+    return known | {f"s{v.index}": exp.select("value", "code").from_(v.table) for v in sensitive}
 
 
 def _levels(hierarchies: tuple[Hierarchy, ...], sensitive: list[ValueTable], figures: list[exp.Column]) -> exp.Select:

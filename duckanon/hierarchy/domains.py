@@ -11,6 +11,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import with_tops, without_unknown
 from duckanon.query.expressions import column, literal, sql
+from duckanon.query.packed import value_counts
 from duckanon.query.steps import select
 
 
@@ -52,16 +53,6 @@ class TupleDomains:
     def forget(self) -> None:
         if self._values is not None:
             self._scratch.drop(self._values)
-
-
-def value_counts(rows: exp.Expr, names: Sequence[str], n: str) -> exp.Select:
-    """The values of all these columns in one scan: a row has one value, that of the column with the number q, and n."""
-    columns = [column(name) for name in names]
-    own = exp.Case()
-    for index, value in enumerate(columns):
-        own = own.when(sql("GROUPING(:value) = 0", value=value), literal(index), copy=False)
-    each = exp.GroupingSets(expressions=[exp.Tuple(expressions=[value]) for value in columns])
-    return select(*columns, q=own, n=n).from_(rows).group_by(each)
 
 
 def domains_of(values: exp.Table, names: Sequence[str]) -> list[exp.Expr]:
