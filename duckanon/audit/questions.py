@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -62,11 +62,12 @@ class DistinctRows(Rows):
 
     def sizes_by(self, *columns: str, whole: bool = False) -> exp.Select:
         """How many rows x have the same in these columns; `whole`: and in all quasi-identifiers."""
-        counts = self.counts
+        counts, keys, held = self.counts, self.qi, cast(exp.Expr, self.relation.table)
+        number = sql("SUM(:copies)", copies=column(counts.copies))
         if counts.relation is not None and any(name not in counts.names for name in columns):
-            held, keys, number = counts.relation, self._names, sql("COUNT(*)")
-        else:
-            held, keys, number = self.relation.table, self.qi, sql("SUM(:copies)", copies=column(counts.copies))
+            number = sql("COUNT(*)")
+            rows = counts.numbered.relation if counts.numbered else None
+            held, keys = (rows.subquery("rows"), keys) if rows is not None else (counts.relation, self._names)
         grouped = [column(name) for name in (*(keys if whole else ()), *columns)]
         return exp.select(number.as_("x")).from_(held).group_by(*grouped)
 

@@ -15,8 +15,6 @@ from duckanon.query.names import folded, free_name
 from duckanon.query.packed import Digit, Words, value_counts
 from duckanon.query.steps import select, with_steps
 
-_MANY = 200_000  # rows: fewer are counted in the time that it takes to number their values
-
 
 def quasi_identifiers_of(census: Census) -> list[str]:
     return [h.column.name for h in census.hierarchies]
@@ -33,8 +31,8 @@ def count_rows(released: Relation, census: Census, scratch: Scratch) -> RowCount
     qi, others = quasi_identifiers_of(census), [v.column.name for v in census.sensitive]
     others += [] if census.aside else kept_of(census)
     relation = released.table if census.aside else None
-    if scratch.engine is census.workbench and census.rows > _MANY:
-        return _Numbered(released, qi, others, scratch).counts(relation)
+    if scratch.engine is census.workbench and census.is_large:
+        return _Numbered(released, qi, others, scratch).counts(relation, kept_of(census) if census.aside else [])
     names = [*qi, *others]
     copies = free_name("n", names)
     number = sql("COUNT(*)").as_(copies, quoted=True)
@@ -48,7 +46,7 @@ class _Numbered:
 
     def __init__(self, released: Relation, qi: list[str], others: list[str], scratch: Scratch) -> None:
         self.scratch, self.names = scratch, {f"c{at}": name for at, name in enumerate((*qi, *others))}
-        self.rows = exp.select(*(column(name).as_(c) for c, name in self.names.items())).from_(released.table)
+        self.released, self.rows = released.table, exp.select(*self._renamed).from_(released.table)
         counted = value_counts(self.rows.subquery("released"), list(self.names), "COUNT(*)")
         values = exp.select("*", sql("ROW_NUMBER() OVER (PARTITION BY q)").as_("nth")).from_(counted.subquery("values"))
         self.values = scratch.table("shown_values", values, "verify: the values that are shown, numbered")
@@ -59,17 +57,30 @@ class _Numbered:
         self.classes = Words(digits[: len(qi)], _prefix("class_", taken))
         self.others = Words(digits[len(qi) :], _prefix("others_", taken))
 
+    @property
+    def _renamed(self) -> list[exp.Expr]:
+        return [column(name).as_(c) for c, name in self.names.items()]
+
     def _known(self, at: int) -> exp.Select:
         value = column(f"c{at}")
         known = select(value=value, code="nth").from_(self.values)
         return known.where(sql("q = :at AND :value IS NOT NULL", at=literal(at), value=value))
 
-    def counts(self, relation: exp.Table | None) -> RowCounts:
+    def counts(self, relation: exp.Table | None, aside: list[str]) -> RowCounts:
+        """`aside`: columns that are not counted."""
         numbered = self.scratch.table("distinct_rows", self._distinct(), "verify: the rows that are shown, counted")
         self._must_be_all(numbered)
         shown = self.scratch.view("shown_rows", self._shown(numbered), "verify: the same by their values")
         names = {name: name for name in self.names.values()}
-        return RowCounts(shown, names, self.copies, relation, NumberedRows(numbered, tuple(self.classes.names)))
+        rows = self._with_classes(aside) if aside else None
+        return RowCounts(shown, names, self.copies, relation, NumberedRows(numbered, tuple(self.classes.names), rows))
+
+    def _with_classes(self, aside: list[str]) -> exp.Select:
+        """All rows: the numbers of their classes, and what else they show, these columns too."""
+        others = [*(self.names[digit.name] for digit in self.others.digits), *aside]
+        rows = exp.select(*self._renamed, *map(column, others)).from_(self.released)
+        beside = exp.select(*(column(name, "rows") for name in others)).from_(table("rows"))
+        return with_steps(self.classes.coded("rows", beside), rows=rows)
 
     def _distinct(self) -> exp.Select:
         """The numbers of classes, the values of other columns, and how many rows."""

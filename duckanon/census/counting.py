@@ -25,6 +25,8 @@ from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, same, sql, text_of
 
+# A source with more rows is worth statements that only spare time.
+MANY_ROWS = 200_000
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
 
@@ -80,6 +82,10 @@ class Census:
         if self.afar is None:
             return self.scratch.table(thing, query, note)
         return self.scratch.sent(thing, query, note, self.afar.warehouse)
+
+    @property
+    def is_large(self) -> bool:
+        return self.rows > MANY_ROWS
 
     @property
     def codes(self) -> list[str]:
@@ -148,7 +154,7 @@ def take_census(
     ((coded_rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
-    telling = _telling_columns(source, None if aside else table, rows, engine)
+    telling = _telling_columns(source, table if aside is None and rows == built.rows else None, rows, engine)
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
     warnings = [warning for values in coded.sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
@@ -224,7 +230,7 @@ _THERE = 'walk the lattice where the rows lie, by search.where = "warehouse"'
 
 def _telling_columns(source: BoundSource, counts: exp.Table | None, rows: int, engine: Engine) -> dict[str, float]:
     """The kept columns that may identify people by themselves: the share of rows that are alone with their value. They
-    are in the `counts` or, if there are none, in the source itself."""
+    are in the `counts` of an engine or, if there are none of all rows, in the source itself."""
     told = {}
     for position, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
@@ -232,7 +238,8 @@ def _telling_columns(source: BoundSource, counts: exp.Table | None, rows: int, e
         value, number = (column(f"k{position}"), "SUM(n)") if counts is not None else (plain(kept), "COUNT(*)")
         same = exp.select(sql(number).as_("n")).from_(counts if counts is not None else source.table)
         same = same.where(sql(":v IS NOT NULL", v=value)).group_by(value)
-        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(same.subquery("c")).where("n = 1"))
+        asked = engine if counts is not None else source.warehouse
+        ((alone,),) = asked.fetch(exp.select("COUNT(*)").from_(same.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             told[kept.name] = alone / rows
     return told

@@ -33,6 +33,7 @@ class NumberedRows:
 
     table: exp.Table
     classes: tuple[str, ...]  # columns of these numbers
+    relation: exp.Select | None = None  # all rows, with the numbers and the columns that are not in the table
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ _MOST_PAIRS = 15
 # Of a column with more labels, nearly every pair of values is there once: that is no association.
 _MOST_LABELS = 1_000
 _DIGITS = 2
-# Rows of a source that all questions are asked of at once.
-_TOGETHER = 200_000
 
 _FIGURES = 5
 Figures = list[Any]  # so many numbers, or None
@@ -90,7 +88,7 @@ class Fidelity:
         codes = [f"v{variable.index}" for variable in (*self.quasi_identifiers, *self.sensitive)]
         cells = exp.select(*map(column, codes), sql("SUM(n)").as_("n")).from_(self.release.subquery("cells"))
         cells = cells.group_by(*map(column, codes))
-        if census.rows <= _TOGETHER:
+        if not census.is_large:
             steps = f"source AS NOT MATERIALIZED ({_text(self.source)}), release AS ({_text(cells)})"
             return _told(steps, asked, census.workbench)
         if self.distinct:

@@ -26,8 +26,6 @@ from duckanon.recoding.view_rows import Keeper, generalized_by_level, generalize
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
-_MANY = 200_000  # rows of a source whose released cells are worth keeping, for who asks for them again
-
 
 @dataclass(frozen=True)
 class FullDomain:
@@ -108,7 +106,7 @@ class FullDomain:
     def _cells(self) -> Cells:
         census, codes = self.at.census, self.numbers.codes("cells")
         names = (*codes, *census.others, "n")
-        if census.rows <= _MANY or self.numbers:
+        if not census.is_large or self.numbers:
             codes |= {name: column(name, "cells") for name in census.others}
             selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
             cells = self.numbers.joined(self.at.with_cells(selected), "classes")
