@@ -56,7 +56,7 @@ def against_a_copy(setting: Setting) -> list[Figure]:
     figures = []
     for counted, entity, aim in (("rows", None, "≤ 4×"), ("people", "person", "–")):
         wanted = Wanted(partition_by=PARTITION, entity=entity)
-        whole = run(policy(data, setting.folder, wanted), setting.times)
+        whole = run(policy(data, setting.folder, wanted), setting.times, ending="")
         line(counted, shown(whole.seconds), times_as(whole.seconds / base), whole.parts)
         figures.append(compared(f"partitioned export, {counted} counted, {data.name}", whole.seconds, base, aim))
     return figures

@@ -68,7 +68,7 @@ def _measured(differ: str, repetition: str, data: Data, setting: Setting) -> Fig
     kind = data.file.suffix[1:]
     base, base_cpu = sum(floor(data, setting.times)), sum(floor(data, setting.times, cpu_of))
     path = policy(data, setting.folder, Wanted(kind=kind))
-    spent = min((first_run(path, kind) for _ in range(setting.times)), key=lambda spent: spent.seconds)
+    spent = min((first_run(path, data.file.suffix) for _ in range(setting.times)), key=lambda spent: spent.seconds)
     taken = json.loads(spent.output.splitlines()[-1])["seconds"]
     ratio, cpu_ratio = times_as(spent.seconds / base), times_as(spent.cpu / base_cpu)
     line(differ, repetition, kind, shown(spent.seconds), shown(base), ratio, shown(spent.cpu), shown(base_cpu),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -46,8 +47,8 @@ def _least(data: Data, copied: Path) -> tuple[str, str]:
     return group, f"COPY (SELECT {data.columns} FROM '{data.file}') TO '{copied}'"
 
 
-def run(path: Path, times: int) -> Whole:
-    spent = min((first_run(path, "parquet") for _ in range(times)), key=lambda spent: spent.seconds)
+def run(path: Path, times: int, ending: str = ".parquet") -> Whole:
+    spent = min((first_run(path, ending) for _ in range(times)), key=lambda spent: spent.seconds)
     return Whole(spent.seconds, spent.peak, json.loads(spent.output.splitlines()[-1]))
 
 
@@ -74,9 +75,9 @@ def cold(setting: Setting) -> list[Figure]:
     for data in (adult(setting.adult, setting.folder), as_csv(invented(setting.folder, setting.rows))):
         path = policy(data, setting.folder, Wanted(kind="csv"))
         bare = fastest(setting.times, "bench.bare", *_least(data, setting.folder / "floor.csv"))
-        spent = min((first_run(path, "csv") for _ in range(setting.times)), key=lambda spent: spent.seconds)
+        spent = min((first_run(path, ".csv") for _ in range(setting.times)), key=lambda spent: spent.seconds)
         whole = Whole(spent.seconds, spent.peak, json.loads(spent.output.splitlines()[-1]))
-        statements = first_run(path, "csv", "bench.statements").output.splitlines()[-1]
+        statements = first_run(path, ".csv", "bench.statements").output.splitlines()[-1]
         seconds = (shown(spent.seconds), shown(bare.seconds), times_as(spent.seconds / bare.seconds))
         cpu = (shown(spent.cpu), shown(bare.cpu), times_as(spent.cpu / bare.cpu))
         line(data.name, *seconds, *cpu, statements, whole.parts)
@@ -86,9 +87,10 @@ def cold(setting: Setting) -> list[Figure]:
     return figures
 
 
-def first_run(path: Path, kind: str, command: str = "duckanon") -> Spent:
-    """A run that finds no earlier release, with which it would be compared."""
-    path.with_suffix(f".{kind}").unlink(missing_ok=True)
+def first_run(path: Path, ending: str, command: str = "duckanon") -> Spent:
+    """A run that finds no earlier release, with which it would be compared; a folder's name has no ending."""
+    earlier = path.with_suffix(ending)
+    shutil.rmtree(earlier) if earlier.is_dir() else earlier.unlink(missing_ok=True)
     return process(command, "run", str(path), "--json")
 
 

@@ -1,0 +1,66 @@
+"""A source on the workbench is read twice, for its values and by their codes: what comes of it is the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+import duckanon
+from duckanon.census import coding
+from duckanon.census.packed import packed_census
+from duckanon.errors import EngineError
+
+COLUMNS = [f"c{at}" for at in range(7)]
+# Codes of 7 columns with 2,000 values each take 77 bits, and two rows each are alike.
+ROWS = f"""SELECT {", ".join(f"'v' || (hash(i // 2, {at}) % 2000) AS c{at}" for at in range(7))},
+    CASE WHEN i // 2 % 7 > 0 THEN i // 2 % 7 END AS secret FROM range(8000) AS r (i)"""
+
+
+def policy(folder: Path, source: str) -> duckanon.Policy:
+    sections = "\n".join(f"[quasi_identifiers.{name}]" for name in COLUMNS)
+    text = f"""name = "people"
+        [source]
+        {source}
+        [privacy]
+        k = 2
+        {sections}
+        [sensitive.secret]
+        [release]
+        kind = "table"
+        to = "out"
+        """
+    return duckanon.Policy.parse(text, folder)
+
+
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_codes_of_many_columns_take_several_words(many: int, tmp_path: Path) -> None:
+    with duckdb.connect() as db, patch("duckanon.census.counting.MANY_ROWS", many):
+        db.execute(f"CREATE TABLE people AS {ROWS}")
+        result = duckanon.run(policy(tmp_path, 'table = "people"'), db)
+        assert result.levels == dict.fromkeys(COLUMNS, 0)
+        assert (
+            db.execute("(FROM people EXCEPT ALL FROM out) UNION ALL (FROM out EXCEPT ALL FROM people)").fetchall() == []
+        )
+
+
+@pytest.mark.parametrize(
+    "second", [f"{ROWS} WHERE i <> 5", f"SELECT * REPLACE ('other' AS c0) FROM ({ROWS})"], ids=["fewer rows", "a value"]
+)
+def test_a_file_that_changes_between_two_looks_is_not_released(second: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.parquet"
+    duckdb.sql(f"COPY ({ROWS}) TO '{file}'")
+
+    def exchanged(*parts: Any) -> exp.Select:
+        file.unlink()
+        duckdb.sql(f"COPY ({second}) TO '{file}'")
+        return packed_census(*parts)
+
+    with duckdb.connect() as db, patch.object(coding, "packed_census", exchanged):
+        with pytest.raises((EngineError, duckdb.Error)):
+            duckanon.run(policy(tmp_path, f"file = '{file}'"), db)
+        assert db.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall() == [(0,)]
