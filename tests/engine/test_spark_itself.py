@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 
 import duckanon
+from duckanon.engine.spark.warehouse import Spark
 from duckanon.policy.load import METHODS
 from tests.support.case_warehouse import warehouse
 from tests.support.command import Command
@@ -152,6 +153,30 @@ def test_every_command(few: Lake, folder: Folder, duckanon: Command) -> None:
     few.sql("INSERT INTO few SELECT * FROM few WHERE age = 27")
     found += [duckanon(*run, "--if-changed").json["status"]]
     assert found == ["released", "unchanged", "released"]
+
+
+def test_what_others_do_under_way(
+    few: Lake, folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they put into the place stays; what they drop once it was counted is not missed; before, it is."""
+    waiting = [("INSERT INTO", "CREATE VIEW shown_few AS SELECT 1 AS theirs"), ("CREATE TABLE", "DROP TABLE few")]
+    run = Spark._run
+
+    def disturbed(self: Spark, text: str) -> None:
+        if waiting and text.startswith(waiting[0][0]):
+            few.sql(waiting.pop(0)[1])
+        run(self, text)
+
+    monkeypatch.setattr(Spark, "_run", disturbed)
+    asked = folder.policy(OF_FEW.replace("METHOD", "greedy"))
+    told = duckanon("run", asked, "--db", few.address)
+    assert (told.code, "was made or replaced by somebody under way" in told.err) == (2, True), told.err
+    assert (few.sql("SELECT * FROM shown_few"), few.tables()) == ([(1,)], {"few", "shown_few"})
+    few.sql("DROP VIEW shown_few")
+    assert duckanon("run", asked, "--db", few.address).code == 0
+    assert ("few" in few.tables(), few.sql("SELECT COUNT(*) > 30 FROM shown_few")) == (False, [(True,)])
+    told = duckanon("run", asked, "--db", few.address)
+    assert (told.code, "there is no table or view 'few'" in told.err) == (2, True), told.err
 
 
 def test_the_demo(lake: Lake, duckanon: Command) -> None:
