@@ -138,7 +138,8 @@ class Run:
         policy, scratch, timed = self.policy, self.scratch, self.watch.timed
         with timed("source", f"reading {policy.name}"):
             source.must_be_as_bound(policy)
-            if self.options.if_changed:
+            if self.options.if_changed or not self.warehouse.transactional:
+                # Taken before the source is counted: should it change in between, the next run will see that it did.
                 self.record.take_fingerprints(source)
         if self.options.if_changed and (unchanged := self.record.unchanged(self.standing)):
             return unchanged

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -12,9 +13,9 @@ from duckanon.audit.linkable import linkable
 from duckanon.audit.shown import kept_of, quasi_identifiers_of
 from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
-from duckanon.engine import Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
+from duckanon.errors import DuckanonError
 from duckanon.models.questions import Sample
 from duckanon.models.risk import enough_rows, risk_asked
 from duckanon.models.wanted import ancestors
@@ -51,16 +52,22 @@ def _asked(counts: RowCounts, census: Census, scratch: Scratch) -> DistinctRows:
     qi = quasi_identifiers_of(census)
     if scratch.engine is census.workbench or census.afar is not None:
         return DistinctRows(counts, qi, scratch)
-    if _number(counts.table, scratch.engine) > _number(census.table, census.workbench):
+    ((most,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(census.table))
+    rows, note = exp.select("*").from_(counts.table), "verify: the counts of the release"
+    try:
+        come = census.scratch.collected("distinct_rows", rows, note, scratch.engine, partial(_no_more_than, most))
+    except _TooMany:
         return DistinctRows(counts, qi, scratch)
-    rows = exp.select("*").from_(counts.table)
-    come = census.scratch.collected("distinct_rows", rows, "verify: the counts of the release", scratch.engine)
     return DistinctRows(replace(counts, table=come), qi, census.scratch)
 
 
-def _number(counts: exp.Table, engine: Engine) -> int:
-    ((number,),) = engine.fetch(exp.select("COUNT(*)").from_(counts))
-    return int(number)
+class _TooMany(DuckanonError):
+    """The counts of a release stay where they are."""
+
+
+def _no_more_than(most: int, counts: int) -> None:
+    if counts > most:
+        raise _TooMany(f"{counts:,} counts, more than {most:,}")
 
 
 def _reference(values: ValueTable, census: Census, scratch: Scratch) -> exp.Select:

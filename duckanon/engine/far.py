@@ -46,6 +46,8 @@ class FarWarehouse(Warehouse, ABC):
     transactional = True
     keeps_ledger = True
     guards_views = True
+    keeps_order = False
+    most_sent: int | None = None
     folders: Folders | None = None
 
     def __init__(self, address: ServerAddress, workbench: DuckDB) -> None:

@@ -50,7 +50,7 @@ class Scratch:
     def _kept(
         self, thing: str, query: exp.Query, note: str, there: Engine, bound: Mapping[str, bytes] | None = None
     ) -> exp.Table:
-        return self._create(_kind(there), thing, query, note, there, bound)
+        return self._create("TABLE", thing, query, note, there, bound)
 
     def collected(self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None) -> exp.Table:
         """Keep what a query to the warehouse, or to the workbench itself, counts. `told` hears how many counts there
@@ -66,7 +66,7 @@ class Scratch:
         there = there or self.engine
         if there is self.engine and isinstance(there, Workbench):
             return self._kept(thing, query, note, there)
-        name = self.adopt(_kind(there), thing, there)
+        name = self.adopt("TABLE", thing, there)
         cast(Warehouse, there).send(name, query, note)
         return name
 
@@ -114,8 +114,3 @@ class Scratch:
         for made in reversed(list(self._made)):
             if made.name not in kept:
                 self.drop(made.name)
-
-
-def _kind(engine: Engine) -> str:
-    """How the rows of a query are kept: an engine without temporary tables keeps the query."""
-    return "TABLE" if engine.temporary_tables else "VIEW"

@@ -39,6 +39,8 @@ class Warehouse(Protocol):
     keeps_ledger: bool  # whether a release and its entry in a ledger here are one step
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
+    keeps_order: bool  # whether what is sent is read in the order in which it was sent
+    most_sent: int | None  # values that can be sent at a time; None: as many as there are
 
     @property
     def folders(self) -> Folders | None:

@@ -1,5 +1,5 @@
-"""The released rows as a SELECT over their cells, which are sent up: for a warehouse in whose transaction the source is
-as it was counted, and for what the source does not tell."""
+"""The released rows as a SELECT over their cells, which are sent up: these are what was counted, whatever has become of
+the source since."""
 
 from __future__ import annotations
 
@@ -13,27 +13,56 @@ from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, TEXT
 from duckanon.query.expressions import column, sql, table, text_of
 from duckanon.query.steps import with_steps
-from duckanon.recoding.rows import AS_THEY_ARE, repeated_rows
+from duckanon.recoding.rows import AS_THEY_ARE, Steps, repeated_rows
 
 if TYPE_CHECKING:
     from duckanon.recoding.recoding import Recoding
 
 
-def can_be_sent(recoding: Recoding, source: BoundSource) -> bool:
+def rows_afar(recoding: Recoding, source: BoundSource, scratch: Scratch) -> exp.Select:
+    """The cells that are released are all that it takes, if they can be sent. Else the rows are those of the source
+    itself, class by class as far as it is as it was counted."""
+    if _can_be_told(recoding, source):
+        cells = recoding.shown_cells(source, AS_THEY_ARE)
+        if _are_few_enough(cells, source):
+            return _rows_of(cells, recoding, source, scratch)
+    return recoding.over_source(source, scratch)
+
+
+def _can_be_told(recoding: Recoding, source: BoundSource) -> bool:
     """Whether texts tell all that there is to tell of the columns."""
     return all(type_.declared is not None for type_ in _types(recoding, source).values())
 
 
+def _are_few_enough(cells: Steps, source: BoundSource) -> bool:
+    warehouse = source.warehouse
+    if warehouse.most_sent is None:
+        return True
+    number = _with_cells(exp.select("COUNT(*)"), cells)
+    ((found,),) = warehouse.workbench.fetch(number, "how many cells are released")
+    return int(found) * len(source.released) <= warehouse.most_sent
+
+
 def rows_of_sent_cells(recoding: Recoding, source: BoundSource, scratch: Scratch) -> exp.Select:
-    """The cells go up as texts, each with its place in the order, and are there what the columns are."""
+    return _rows_of(recoding.shown_cells(source, AS_THEY_ARE), recoding, source, scratch)
+
+
+def _rows_of(cells: Steps, recoding: Recoding, source: BoundSource, scratch: Scratch) -> exp.Select:
+    """The cells go up as texts, with their places in the order where that is not kept, and are there what the columns
+    are."""
     names = [f"r{at}" for at in range(len(source.released))]
     texts = [text_of(column(name)).as_(name) for name in names]
-    placed = exp.select(*texts, "n", sql("ROW_NUMBER() OVER ()").as_("place")).from_(table("labelled_cells"))
-    cells = with_steps(placed, **recoding.shown_cells(source, AS_THEY_ARE))
-    sent = scratch.sent("cells", cells, "sent for the release")
+    places = [] if source.warehouse.keeps_order else [sql("ROW_NUMBER() OVER ()").as_("place")]
+    sent = scratch.sent("cells", _with_cells(exp.select(*texts, "n", *places), cells), "sent for the release")
     types = _types(recoding, source)
     typed = [_typed(types[shown], column(name)).as_(name) for shown, name in zip(source.released, names, strict=True)]
-    return repeated_rows({"labelled_cells": exp.select(*typed, "n").from_(sent).order_by("place")}, source)
+    rows = exp.select(*typed, "n").from_(sent)
+    return repeated_rows({"labelled_cells": rows.order_by("place") if places else rows}, source)
+
+
+def _with_cells(asked: exp.Select, cells: Steps) -> exp.Query:
+    steps = {name: step.copy() for name, step in cells.items()}
+    return with_steps(asked.from_(table("labelled_cells")), **steps)
 
 
 def _typed(type_: Type, text: exp.Column) -> exp.Expr:

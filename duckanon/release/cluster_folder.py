@@ -17,6 +17,7 @@ from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, drop, sql
 from duckanon.recoding import Recoding
+from duckanon.recoding.sent_cells import rows_afar
 from duckanon.release.mark import made_by
 
 
@@ -62,7 +63,7 @@ class ClusterFolderTarget:
         """The files of a table are no release of any policy."""
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
-        return recoding.over_source(source, self.sent)
+        return rows_afar(recoding, source, self.sent)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         named = hashlib.sha256(self.address.encode()).hexdigest()[:16]

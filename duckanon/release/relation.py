@@ -16,7 +16,7 @@ from duckanon.query.expressions import drop, table
 from duckanon.query.names import quoted
 from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE
-from duckanon.recoding.sent_cells import can_be_sent, rows_of_sent_cells
+from duckanon.recoding.sent_cells import rows_afar
 from duckanon.recoding.view_rows import Keeper
 from duckanon.release.fingerprints import relation_fingerprint
 from duckanon.release.mark import made_by
@@ -60,7 +60,8 @@ class RelationTarget:
             self.warehouse.make_way(self.existing)
             self._source_must_stand(self.existing)
         if self.place.kind != "view":
-            return self._rows(recoding, source)
+            here = self.warehouse.is_workbench
+            return recoding.query(source, AS_THEY_ARE) if here else rows_afar(recoding, source, self.sent)
         assert recoding.view is not None  # no view is added to
         self.clear_kept()
         rows = source.table
@@ -69,15 +70,6 @@ class RelationTarget:
             self.warehouse.comment(kept, mark)
             rows = kept.table
         return recoding.view(source, rows, self.keeper(mark))
-
-    def _rows(self, recoding: Recoding, source: BoundSource) -> exp.Select:
-        """In one transaction the source is as it was counted: its released cells are all that it takes, if they can be
-        sent. Else the rows are those of the source itself, class by class as far as it is as it was."""
-        if self.warehouse.is_workbench:
-            return recoding.query(source, AS_THEY_ARE)
-        if self.warehouse.transactional and can_be_sent(recoding, source):
-            return rows_of_sent_cells(recoding, source, self.sent)
-        return recoding.over_source(source, self.sent)
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         if self.place.kind != "view":
@@ -149,7 +141,7 @@ class RelationTarget:
                 self.warehouse.execute(drop(kept.kind.upper(), kept.table))
 
     def fingerprint(self, released: Relation, counts: RowCounts) -> str:
-        return relation_fingerprint(released, self.warehouse, counts)
+        return relation_fingerprint(released, self.warehouse, counts if self.warehouse.temporary_tables else None)
 
     def settle(self, mark: str) -> None:
         pass

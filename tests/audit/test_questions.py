@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +272,14 @@ class WithoutTables(Workbench):
     """An engine that can keep no rows, only queries."""
 
     temporary_tables = False
+
+    def make_temporary(
+        self, kind: str, name: exp.Table, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
+    ) -> None:
+        super().make_temporary("VIEW", name, query, note, bound)
+
+    def drop_temporary(self, kind: str, name: exp.Table) -> None:
+        super().drop_temporary("VIEW", name)
 
 
 @pytest.mark.parametrize(("seed", "size"), SIZES)

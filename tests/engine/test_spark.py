@@ -115,27 +115,76 @@ def test_runs_are_known_again_by_a_ledger_in_a_file(duckanon: Command, both: Lak
     assert duckanon("check", asked, "--release", "--db", both.address).code == 0
 
 
-def test_the_release_is_of_the_rows_that_were_counted(
-    duckanon: Command, both: Lake, folder: Folder, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def made_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where there are too many cells to be sent."""
+    monkeypatch.setattr(Spark, "most_sent", 0)
+
+
+@pytest.mark.usefixtures("made_of_the_source")
+@pytest.mark.parametrize("method", ["greedy", "climb"])
+def test_a_release_that_is_made_of_the_source_is_the_same(
+    duckanon: Command, both: Lake, folder: Folder, method: str
 ) -> None:
-    """Rows come between counting and releasing: a class that is not as it was counted is not released, and a release
-    that lacks one is none."""
-    asked = policy(folder)
-    assert duckanon("run", asked, "--db", both.address).code == 0
-    before, tables = rows(both.sql("SELECT * FROM shown")), both.tables()
-    collect = Spark.collect
+    asked = policy(folder, method)
+    near = duckanon("run", asked, "--db", folder.database, "--json")
+    far = duckanon("run", asked, "--db", both.address, "--json")
+    assert near.code == far.code == 0, far.err
+    assert same(figures(near), figures(far)), (figures(near), figures(far))
+    assert rows(both.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
+
+
+@pytest.fixture
+def growing(both: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
+    """Rows come between counting and releasing, in the first run."""
+    collect, waiting = Spark.collect, ["INSERT INTO people SELECT * FROM people WHERE age = 30"]
 
     def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, told: Any = None) -> None:
         collect(warehouse, name, query, note, told)
-        if note == "the source, counted in one scan":
-            both.sql("INSERT INTO people SELECT * FROM people WHERE age = 30")
+        if waiting and note == "the source, counted in one scan":
+            both.sql(waiting.pop())
 
     monkeypatch.setattr(Spark, "collect", collected)
-    told = duckanon("run", asked, "--db", both.address)
+    return both
+
+
+def test_the_release_is_of_the_rows_that_were_counted(duckanon: Command, growing: Lake, folder: Folder) -> None:
+    """Whatever becomes of the source meanwhile."""
+    asked = policy(folder)
+    assert duckanon("run", asked, "--db", folder.database).code == 0
+    assert duckanon("run", asked, "--db", growing.address).code == 0
+    assert growing.sql("SELECT COUNT(*) FROM people")[0][0] > folder.sql("SELECT COUNT(*) FROM people")[0][0]
+    assert rows(growing.sql("SELECT * FROM shown")) == rows(folder.sql("FROM shown"))
+
+
+@pytest.mark.usefixtures("made_of_the_source")
+def test_a_class_that_is_not_as_it_was_counted_is_not_released(
+    duckanon: Command, growing: Lake, folder: Folder
+) -> None:
+    """And a release that lacks one is none."""
+    told = duckanon("run", policy(folder), "--db", growing.address)
     assert told.code == 1
     assert "the release does not hold the rows that the search chose" in told.out + told.err
-    assert rows(both.sql("SELECT * FROM shown")) == before
-    assert both.tables() <= tables  # what it built is gone, and what the last run had left
+    assert growing.tables() == {"people", "cities"}
+
+
+def test_rows_that_come_after_the_count_are_a_change(duckanon: Command, growing: Lake, folder: Folder) -> None:
+    """What the source was is remembered as it was before the count, or the next run would not see them."""
+    asked = policy(folder)
+    asked.write_text(asked.read_text(encoding="utf-8") + '[ledger]\ndatabase = "ledger.duckdb"\n', encoding="utf-8")
+    run = ("run", asked, "--db", growing.address, "--json")
+    assert duckanon(*run).code == 0
+    assert duckanon(*run, "--if-changed").json["status"] == "released"
+    assert duckanon(*run, "--if-changed").json["status"] == "unchanged"
+
+
+def test_more_counts_than_may_come(duckanon: Command, both: Lake, folder: Folder) -> None:
+    """They are told as they come; who refuses them hears how many there would have been."""
+    limited = ("run", policy(folder), "--set", "search.census_limit=10", "--db")
+    near, far = (duckanon(*limited, database) for database in (folder.database, both.address))
+    assert (near.code, far.code, far.err) == (2, 2, near.err)
+    assert "search.census_limit: there are 600 counts, more than 10" in far.err
+    assert both.tables() == {"people", "cities"}
 
 
 def test_the_rows_are_in_the_order_of_what_they_show(duckanon: Command, both: Lake, folder: Folder) -> None:

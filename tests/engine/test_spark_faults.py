@@ -172,6 +172,17 @@ def test_what_others_change_under_way_ends_the_run(
 def test_a_table_that_goes_between_the_count_and_the_release(
     inhabited: Lake, folder: Folder, duckanon: Command, just_before: JustBefore
 ) -> None:
+    """It was counted, and that is all that it takes."""
+    just_before("CREATE TABLE", lambda: inhabited.sql("DROP TABLE people"))
+    assert duckanon("run", folder.policy(POLICY), "--db", inhabited.address).code == 0
+    assert "people" not in inhabited.tables()
+    assert inhabited.sql("SELECT COUNT(*) > 190 FROM people_anonymous") == [(True,)]
+
+
+def test_a_table_that_goes_before_the_release_is_made_of_it(
+    inhabited: Lake, folder: Folder, duckanon: Command, just_before: JustBefore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Spark, "most_sent", 0)
     just_before("CREATE TABLE", lambda: inhabited.sql("DROP TABLE people"))
     told = duckanon("run", folder.policy(POLICY), "--db", inhabited.address)
     assert told.code == 2

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
 from hypothesis import given
 
+import duckanon
+from duckanon.engine.spark.warehouse import Spark
 from duckanon.policy.load import METHODS
 from tests.support.case_warehouse import warehouse
 from tests.support.command import Command
-from tests.support.examples import MORE, examples
+from tests.support.examples import examples
+from tests.support.figures import must_be_alike
 from tests.support.folder import Folder
-from tests.support.same_release import counted, released_alike
+from tests.support.same_release import OF_THE_RUN, counted, released_alike, told
 from tests.support.spark import Lake, SparkServer
 from tests.support.spark_kills import STEPS, is_killed_and_mended
 from tests.support.spark_people import CITIES, PEOPLE, policy
@@ -39,26 +42,15 @@ def lake(far: Lake) -> Lake:
     return far
 
 
-def released_by(method: str, far: Lake, folder: Folder) -> None:
-    text = policy(folder, method).read_text(encoding="utf-8")
+def test_it_releases_what_duckdb_does(far: Lake, folder: Folder) -> None:
+    text = policy(folder).read_text(encoding="utf-8")
     with duckdb.connect() as near:
         for name, query in {"people": PEOPLE, "cities": CITIES}.items():
             near.execute(f"CREATE TABLE {name} AS {query}")
         said = released_alike(near, far, folder.path, text, ["people", "cities"], "table", "shown")
-    assert (method, said["status"]) == (method, "released")
-
-
-def test_it_releases_what_duckdb_does(far: Lake, folder: Folder) -> None:
-    released_by("greedy", far, folder)
+    assert said["status"] == "released"
     shown = [row[0] for row in far.sql("SELECT CONCAT_WS(',', age, born, COALESCE(city, '')) FROM shown")]
     assert shown == sorted(shown)
-
-
-@pytest.mark.parametrize("nth", range(len(METHODS) - 1) if MORE > 1 else [0])
-def test_so_it_does_by_another_method(far: Lake, folder: Folder, nth: int) -> None:
-    """Each costs seconds here, and Sail is asked for all of them: one a day."""
-    others = [method for method in METHODS if method != "greedy"]
-    released_by(others[(date.today().toordinal() + nth) % len(others)], far, folder)
 
 
 @examples(1)
@@ -98,3 +90,96 @@ def test_folders_and_a_source_that_reads_its_release(lake: Lake, folder: Folder,
     assert (told.code, "release.to: shown is read by the source; choose another name" in told.err) == (2, True), (
         told.err
     )
+
+
+# -- a few people, for all that can be asked: each statement costs its planning, whatever it reads ------------------
+
+FEW = """
+    SELECT CAST(20 + i * 7 % 20 AS INTEGER) AS age, ['F', 'M'][1 + i % 2] AS sex,
+        ['flu', 'cold', 'HIV'][1 + i // 2 % 3] AS ill FROM range(40) AS r (i)
+"""
+OF_FEW = """
+name = "few"
+source.table = "few"
+privacy = { k = 3, suppression = 0.2 }
+quasi_identifiers = { age = { hierarchy = { intervals = [5, 10] } }, sex = {} }
+search.method = "METHOD"
+[sensitive.ill]
+l = 2
+alpha = 0.9
+levels = { 1 = ["HIV"], 2 = ["flu", "cold"] }
+level_alpha = { 1 = 0.9 }
+[release]
+kind = "table"
+to = "shown_few"
+"""
+IN_A_LEDGER = '[ledger]\ndatabase = "ledger.duckdb"\n'
+
+
+@pytest.fixture
+def few(lake: Lake, folder: Folder) -> Lake:
+    with duckdb.connect(str(folder.database)) as near:
+        near.execute(f"CREATE TABLE few AS {FEW}")
+        lake.load("few", "FROM few", near)
+    return lake
+
+
+def test_every_method(few: Lake, folder: Folder) -> None:
+    """The first two are compared with what stands, if something does."""
+    with duckanon.connect(few.address) as far, duckanon.connect(folder.database) as near:
+        for method in METHODS:
+            text = OF_FEW.replace("METHOD", method)
+            compared = text if method in ("greedy", "datafly") else f'{text}difference = "ignore"\n'
+            asked = duckanon.Policy.parse(compared, folder.path)
+            theirs = told(partial(duckanon.run, asked, far))
+            must_be_alike(theirs, told(partial(duckanon.run, asked, near)))
+            assert (method, theirs.get("status")) == (method, "released")
+            assert counted(few.sql("SELECT * FROM shown_few")) == counted(folder.sql("FROM shown_few")), method
+
+
+def test_every_command(few: Lake, folder: Folder, duckanon: Command) -> None:
+    asked = folder.policy(OF_FEW.replace("METHOD", "greedy") + IN_A_LEDGER)
+    there = ("--db", few.address)
+    measured = ("metrics", "few", "--qi", "age", "--qi", "sex", "--sensitive", "ill", "--json")
+    for command in (("check", asked, "--json"), measured):
+        near, far = duckanon(*command, "--db", folder.database), duckanon(*command, *there)
+        assert far.code == near.code, far.err
+        must_be_alike(*({k: v for k, v in told.json.items() if k not in OF_THE_RUN} for told in (far, near)))
+    levels = ("hierarchy", asked, "--db")
+    assert duckanon(*levels, few.address).out == duckanon(*levels, folder.database).out
+    assert "GROUP BY" in duckanon("sql", asked, *there).out
+    run = ("run", asked, *there, "--json")
+    found = [duckanon(*run).json["status"], duckanon(*run, "--if-changed").json["status"]]
+    few.sql("INSERT INTO few SELECT * FROM few WHERE age = 27")
+    found += [duckanon(*run, "--if-changed").json["status"]]
+    assert found == ["released", "unchanged", "released"]
+
+
+def test_what_others_do_under_way(
+    few: Lake, folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What they put into the place stays; what they drop once it was counted is not missed; before, it is."""
+    waiting = [("INSERT INTO", "CREATE VIEW shown_few AS SELECT 1 AS theirs"), ("CREATE TABLE", "DROP TABLE few")]
+    run = Spark._run
+
+    def disturbed(self: Spark, text: str) -> None:
+        if waiting and text.startswith(waiting[0][0]):
+            few.sql(waiting.pop(0)[1])
+        run(self, text)
+
+    monkeypatch.setattr(Spark, "_run", disturbed)
+    asked = folder.policy(OF_FEW.replace("METHOD", "greedy"))
+    told = duckanon("run", asked, "--db", few.address)
+    assert (told.code, "was made or replaced by somebody under way" in told.err) == (2, True), told.err
+    assert (few.sql("SELECT * FROM shown_few"), few.tables()) == ([(1,)], {"few", "shown_few"})
+    few.sql("DROP VIEW shown_few")
+    assert duckanon("run", asked, "--db", few.address).code == 0
+    assert ("few" in few.tables(), few.sql("SELECT COUNT(*) > 30 FROM shown_few")) == (False, [(True,)])
+    told = duckanon("run", asked, "--db", few.address)
+    assert (told.code, "there is no table or view 'few'" in told.err) == (2, True), told.err
+
+
+def test_the_demo(lake: Lake, duckanon: Command) -> None:
+    told = duckanon("demo", "--db", lake.address)
+    assert (told.code, "verified" in told.out) == (0, True), told.err
+    lake.sql("DROP DATABASE duckanon_demo CASCADE")

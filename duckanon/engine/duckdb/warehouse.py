@@ -34,6 +34,8 @@ class DuckDB(Workbench):
     transactional = True
     keeps_ledger = True
     guards_views = True
+    keeps_order = True
+    most_sent: int | None = None
     folders = None
 
     def __init__(

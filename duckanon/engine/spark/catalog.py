@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import Any
 
 from sqlglot import exp
@@ -41,17 +42,25 @@ def literal(text: str) -> str:
 
 
 class Catalog:
-    """The session catalog, asked through the client; names are found in any case."""
+    """The session catalog, asked through the client; names are found in any case. What hardly ever changes is asked
+    once."""
 
     def __init__(self, session: Any) -> None:
         self._catalog = session.catalog
+        self._schemas: set[tuple[str, ...]] = set()  # that were there
 
     @property
     def schema(self) -> str:
         return str(self._catalog.currentDatabase())
 
+    @cached_property
+    def _name(self) -> str:
+        return str(self._catalog.currentCatalog())
+
     def has_schema(self, *parts: str) -> bool:
-        return bool(self._catalog.databaseExists(said_name(*parts)))
+        if parts not in self._schemas and self._catalog.databaseExists(said_name(*parts)):
+            self._schemas.add(parts)
+        return parts in self._schemas
 
     def find(self, parts: tuple[str, ...]) -> Relation | None:
         """A name spelled so or, if there is none, in another case."""
@@ -70,6 +79,6 @@ class Catalog:
     def _relation(self, found: Any) -> Relation:
         if found.isTemporary:
             return Relation((found.name,), "view")
-        home = () if found.catalog == self._catalog.currentCatalog() else (found.catalog,)
+        home = () if found.catalog == self._name else (found.catalog,)
         kind = "view" if found.tableType == "VIEW" else "table"
         return Relation((*home, *found.namespace, found.name), kind, found.description)

@@ -37,20 +37,22 @@ def type_of(word: str) -> Type:
     if _TIME.fullmatch(word):
         return _typed(Family.TIME_OF_DAY, word, plain="string")
     if listed := _LIST.fullmatch(word):
-        return _typed(Family.LIST, word, comparable=_is_plain(listed[1]))
+        return _typed(Family.LIST, word, comparable=_is_plain(listed[1]), declared=None)
     if record := _RECORD.fullmatch(word):
         fields = [field.partition(":") for field in re.split(r",(?!\d+\))", record[1])]
         plain = all(re.fullmatch(r"\w+", name) and _is_plain(inner) for name, _, inner in fields)
-        return _typed(Family.RECORD, word, comparable=plain)
+        return _typed(Family.RECORD, word, comparable=plain, declared=None)
     if _INTERVAL.fullmatch(word):
         return _typed(Family.OTHER, word, plain="string")
     family = Family.TEXT if word.startswith("string collate ") else Family.OTHER
-    return _typed(family, word, comparable=word == "string collate UTF8_BINARY")
+    return _typed(family, word, comparable=word == "string collate UTF8_BINARY", declared=None)
 
 
 def _is_plain(word: str) -> bool:
     return word in _LISTED or _DECIMAL.fullmatch(word) is not None
 
 
-def _typed(family: Family, word: str, **known: object) -> Type:
-    return Type(family, word, dialect="spark", **known)  # type: ignore[arg-type]
+def _typed(family: Family, word: str, plain: str | None = None, **known: object) -> Type:
+    """Single values can be read from their texts."""
+    known = {"declared": plain or word} | known
+    return Type(family, word, plain=plain, dialect="spark", **known)  # type: ignore[arg-type]

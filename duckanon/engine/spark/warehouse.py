@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
-from duckanon.engine.far import FarWarehouse
+from duckanon.engine.far import FarWarehouse, weighed
 from duckanon.engine.marks import is_mark
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import Relation
@@ -19,8 +19,10 @@ from duckanon.engine.spark.builds import build_in, builds_like, is_build, new_bu
 from duckanon.engine.spark.catalog import Catalog, is_plain, literal, said_name, spelled_parts
 from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
 from duckanon.engine.spark.folders import SparkFolders
+from duckanon.engine.spark.heard import Heard
 from duckanon.engine.spark.types import type_of
 from duckanon.engine.types import Column
+from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, ReleaseError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.spark import SparkDialect
@@ -29,6 +31,8 @@ from duckanon.query.names import folded
 
 if TYPE_CHECKING:
     import pyarrow
+
+_PART = 10_000  # rows that are sent
 
 
 class Spark(FarWarehouse):
@@ -41,6 +45,8 @@ class Spark(FarWarehouse):
     transactional = False
     keeps_ledger = False
     guards_views = False
+    keeps_order = True
+    most_sent = 2_000_000  # they lie in the memory of one server: 4 million fit into 1 GB, 7 million do not
 
     def __init__(self, address: ServerAddress, session: Any, workbench: DuckDB) -> None:
         super().__init__(address, workbench)
@@ -71,10 +77,6 @@ class Spark(FarWarehouse):
     def _disconnect(self) -> None:
         self.session.stop()
 
-    @property
-    def may_keep(self) -> bool:
-        return self.is_spark
-
     # -- asking -----------------------------------------------------------------------------------
 
     def _run(self, text: str) -> None:
@@ -84,16 +86,31 @@ class Spark(FarWarehouse):
     def make_temporary(
         self, kind: str, name: exp.Table, query: exp.Query, note: str, bound: Mapping[str, bytes] | None = None
     ) -> None:
-        """The rows of a view are kept from when they are first asked for, as most are asked for several times. A server
-        knows what it keeps by its plan, whoever asks: this one has a name in it that no other run has. It is forgotten
-        with the view."""
-        if not self.is_spark:
-            super().make_temporary(kind, name, query, note, bound)
+        """A table is a view whose rows are kept from when they are first asked for, where a server can. It knows what
+        it keeps by its plan, whoever asks: this one has a name in it that no other run has. It is forgotten with the
+        view."""
+        if kind == "VIEW" or not self.is_spark:
+            super().make_temporary("VIEW", name, query, note, bound)
             return
         named = sql(":name IS NOT NULL", name=exp.Literal.string(name.name))
         alone = exp.select("*").from_(query.subquery("kept")).where(named)
-        super().make_temporary(kind, name, alone, note, bound)
+        super().make_temporary("VIEW", name, alone, note, bound)
         self._run(f"CACHE LAZY TABLE {said_name(name.name)}")
+
+    def drop_temporary(self, kind: str, name: exp.Table) -> None:
+        super().drop_temporary("VIEW", name)
+
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+        """Counted once: how many there are is told while they come. As soon as these are too many none comes any more,
+        and it is asked how many there would have been."""
+        self.workbench.note(note, query, self)
+        heard = Heard(told)
+        with self._stream(self.said(query)) as rows:
+            self.workbench.take(name, weighed(heard.passing(rows), self._came))
+            heard.must_be_whole()
+        if told is not None and heard.refused is not None:
+            told(self._number(query.subquery("counted")))
+            raise heard.refused
 
     @contextmanager
     def _stream(self, text: str) -> Iterator[pyarrow.RecordBatchReader]:
@@ -104,7 +121,11 @@ class Spark(FarWarehouse):
         """What is kept for good passes through a temporary view, as all that is sent does."""
         view = name.name if temporary else f"duckanon_{time.time_ns():x}"
         with self._translated(name.sql(self.dialect)), quiet():
-            self.session.createDataFrame(rows.read_all()).createTempView(view)
+            sent = rows.read_all()
+            frame = self.session.createDataFrame(sent)
+            # In as few parts as it is worth: a cluster would make a file of each.
+            parts = frame.coalesce(1 + sent.num_rows // _PART) if self.is_spark else frame
+            parts.createTempView(view)
         if not temporary:
             self._run(f"CREATE TABLE {name.sql(self.dialect, identify=True)} AS SELECT * FROM {said_name(view)}")
             self._run(f"DROP VIEW {said_name(view)}")
@@ -151,7 +172,7 @@ class Spark(FarWarehouse):
     def columns(self, relation: exp.Table) -> list[Column]:
         name = relation.sql(self.dialect, identify=True)
         with self._translated(name):
-            fields = self.session.sql(f"SELECT * FROM {name}").schema.fields
+            fields = self.session.table(name).schema.fields
             return [Column(field.name, type_of(field.dataType.simpleString())) for field in fields]
 
     def definition(self, relation: Relation) -> str | None:
