@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from duckanon.census.aside import Aside, set_aside, without_kept
 from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
+from duckanon.census.hashes import RowHashes
 from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
 from duckanon.census.plain import plain
 from duckanon.census.population import CountedPopulation, count_population
@@ -33,7 +34,7 @@ from duckanon.query.expressions import column, same, sql, text_of
 _TELLING_SHARE = 0.01
 
 
-def _unheard(counts: int) -> None:
+def _unheard(counts: int, more: bool = False) -> None:
     pass
 
 
@@ -69,6 +70,7 @@ class Census:
     population: CountedPopulation | None = None  # as it was counted
     counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
     aside: Aside | None = None  # where the kept columns are not counted
+    hashes: RowHashes | None = None  # of the rows of the source, where they came with the counts
 
     @property
     def workbench(self) -> Workbench:
@@ -148,13 +150,20 @@ class Census:
 
 
 def take_census(
-    policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard, whole: bool = False
+    policy: Policy,
+    source: BoundSource,
+    scratch: Scratch,
+    told: Told = _unheard,
+    whole: bool = False,
+    hashed: bool = False,
 ) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
-    counts there are before they come. `whole`: kept columns are counted, whatever that costs."""
+    counts there are before they come. `whole`: kept columns are counted, whatever that costs. `hashed`: with the hashes
+    of all rows, where that saves a scan."""
     aside = None if whole else set_aside(policy, source)
     counted = without_kept(source) if aside else source
-    tuples = count_tuples(policy, counted, scratch, _limited(policy, told))
+    columns = source.warehouse.columns(source.table) if hashed and not source.warehouse.is_workbench else []
+    tuples = count_tuples(policy, counted, scratch, _limited(policy, told), columns)
     built, rows = tuples.built, tuples.rows
     people = _people(policy, tuples.every, scratch.workbench)
     sensitive = []
@@ -199,6 +208,7 @@ def take_census(
         counted=tuples.counted,
         afar=afar,
         aside=aside,
+        hashes=tuples.hashes,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)
     census = replace(census, warnings=(*warnings, *linked), population=_population(policy, source, census))
@@ -238,10 +248,10 @@ def _limited(policy: Policy, told: Told) -> Told:
     """Refuses more counts than the policy lets come, once it is told how many there are."""
     most = policy.search.census_limit
 
-    def hear(counts: int) -> None:
-        told(counts)
+    def hear(counts: int, more: bool = False) -> None:
+        told(counts, more)
         if counts > most:
-            what = f"there are {counts:,} counts, more than {most:,}"
+            what = f"there are {'at least ' if more else ''}{counts:,} counts, more than {most:,}"
             other = "raise the limit" if policy.search.where == "warehouse" else _THERE
             raise SourceError([Fault("search.census_limit", what, f"{_COARSER}, or {other}")], policy.file)
 

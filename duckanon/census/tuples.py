@@ -3,14 +3,16 @@ the codes of the finest labels that it does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from duckanon.census.hashes import RowHashes, hashes_of_counts, with_hashes
 from duckanon.census.plain import plain
 from duckanon.census.source import BoundSource
 from duckanon.census.values import released_value
-from duckanon.engine import Engine, Warehouse
+from duckanon.engine import Column, Engine, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
@@ -42,23 +44,42 @@ class Tuples:
     warehouse: Warehouse | None = None  # where they have stayed; None: they are on the workbench
     counted: RowCounts | None = None  # the same by their values, kept in a warehouse afar
     spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
+    hashes: RowHashes | None = None  # of the rows of the source, where these were asked for
 
 
-def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Tuples:
-    """Count the source in one scan, and build the hierarchies of what is counted."""
+def count_tuples(
+    policy: Policy, source: BoundSource, scratch: Scratch, told: Told, hashed: Sequence[Column] = ()
+) -> Tuples:
+    """Count the source in one scan, and build the hierarchies of what is counted. `hashed`: all columns of the source,
+    where the hashes of its rows are to come with their counts."""
     stay = policy.search.where == "warehouse"
     if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, None if stay else told)
-    scan, counted = tuple_counts(source), None
-    if source.warehouse.may_keep:
+    scan, counted, hashes = tuple_counts(source), None, None
+    if source.warehouse.may_keep and not _can_be_sent(source):
         # Counted once: to tell how many there are, to be brought, and to be released from.
         counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
         scan = exp.select("*").from_(counted.table)
+    elif hashed:
+        scan, hashes = with_hashes(scan, hashed, _as_they_are(source))
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     rows = _enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
+    tuples = Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
+    if counted is not None and hashed:
+        return replace(tuples, hashes=hashes_of_counts(hashed, counted, source.warehouse))
+    if hashes is not None:
+        came = RowCounts(every, _as_they_are(source), hashes=hashes)
+        return replace(tuples, hashes=hashes_of_counts(hashed, came, scratch.workbench))
+    return tuples
+
+
+def _can_be_sent(source: BoundSource) -> bool:
+    """Whether the cells of the release can be sent, so that nothing but the census needs the counts: what a transaction
+    holds is as it was counted, if texts tell all that there is to tell of the columns."""
+    columns = [c for _, c in (*source.quasi_identifiers, *source.sensitive)] + [*source.keep]
+    return source.warehouse.transactional and all(c.type.released.declared is not None for c in columns)
 
 
 _SCANNED = "the source, counted in one scan"
@@ -178,7 +199,7 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
         every = scratch.kept("tuples", scan, _SCANNED, source.warehouse)
         known = _known(every, built, source.warehouse, scratch)
         return Tuples(every, known, built, rows, by_code=True, warehouse=source.warehouse)
-    if source.warehouse.may_keep:
+    if source.warehouse.may_keep and not source.warehouse.transactional:
         scan = exp.select("*").from_(scratch.kept("counted", scan, _SCANNED, source.warehouse))
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     for made in codes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -152,6 +152,9 @@ class FarWarehouse(Warehouse, ABC):
             told(self._number(query.subquery("counted")))
         text = self.said(query)
         self._awaited(lambda: self._brought(name, text))
+
+    def shared_out(self) -> AbstractContextManager[None]:
+        return nullcontext()  # a cluster needs no word
 
     def _brought(self, name: exp.Table, text: str) -> None:
         with self._stream(text) as rows:

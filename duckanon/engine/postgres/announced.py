@@ -1,39 +1,34 @@
-"""Rows that say how many of them there are, before all but the first of them have come."""
+"""Rows on their way, of which somebody hears how many there are."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
-from duckanon.query.expressions import table
-from duckanon.query.steps import with_steps
+from duckanon.engine.warehouse import Told
 
 if TYPE_CHECKING:
     import pyarrow
 
-_NUMBER = "duckanon_number"  # their last column
 
+class Announced:
+    """The same rows, of which somebody is told as they come. Whoever raises has heard enough: they end there, and what
+    was raised is not for who reads them, who would quote it."""
 
-def announcing(query: exp.Query) -> exp.Select:
-    """The rows of a query that say so; it is executed once."""
-    number = exp.select("COUNT(*)").from_(table("counted")).subquery()
-    numbered = exp.select("counted.*", number.as_(_NUMBER)).from_(table("counted"))
-    return with_steps(numbered, {"counted"}, counted=query.copy())
+    def __init__(self, rows: pyarrow.RecordBatchReader, told: Told) -> None:
+        import pyarrow
 
+        self.number = 0
+        self.refused: Exception | None = None
+        self._told = told
+        self.rows = pyarrow.RecordBatchReader.from_batches(rows.schema, self._passing(rows))
 
-def announced(rows: pyarrow.RecordBatchReader) -> tuple[int, pyarrow.RecordBatchReader]:
-    """How many there are, and the same rows without that."""
-    import pyarrow
-
-    first = next(iter(rows), None)
-    number = first.column(_NUMBER)[0].as_py() if first is not None and first.num_rows else 0
-    every = chain([] if first is None else [first], rows)
-    schema = rows.schema.remove(rows.schema.get_field_index(_NUMBER))
-    return number, pyarrow.RecordBatchReader.from_batches(schema, _without_number(every))
-
-
-def _without_number(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-    return (batch.drop_columns(_NUMBER) for batch in batches)
+    def _passing(self, rows: pyarrow.RecordBatchReader) -> Iterator[pyarrow.RecordBatch]:
+        for batch in rows:
+            self.number += batch.num_rows
+            try:
+                self._told(self.number, more=True)
+            except Exception as refused:
+                self.refused = refused
+                return
+            yield batch

@@ -13,7 +13,7 @@ from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse, tuples_of, weighed
 from duckanon.engine.nearest import nearest
-from duckanon.engine.postgres.announced import announced, announcing
+from duckanon.engine.postgres.announced import Announced
 from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
 from duckanon.engine.postgres.replaced import Replaced
@@ -129,23 +129,36 @@ class Postgres(FarWarehouse):
         return self.connection.stream(text)
 
     def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
-        """What cannot be kept here is counted once all the same: each row says how many there are."""
-        if told is None or self.may_keep:
-            super().collect(name, query, note, told)
+        """Counts come as soon as they are made, and are told as they come: to keep them here until all of them are
+        there takes the server half as long as counting them."""
+        if told is None:
+            super().collect(name, query, note)
             return
         self.workbench.note(note, query, self)
-        text = self.said(announcing(query))
-        self._awaited(lambda: self._brought_as_told(name, text, told))
+        text = self.said(query)
+        self._awaited(lambda: self._brought_and_told(name, text, told))
 
-    def _brought_as_told(self, name: exp.Table, text: str, told: Told) -> None:
+    @contextmanager
+    def shared_out(self) -> Iterator[None]:
+        """As far as max_parallel_workers_per_gather lets it: a new table has no statistics, and no few groups."""
+        costs = ("parallel_setup_cost", "parallel_tuple_cost")
+        for cost in costs:
+            self._run(f"SET {cost} = 0")
+        try:
+            yield
+        finally:
+            with suppress(EngineError):  # after an error, the end of the transaction does it
+                for cost in costs:
+                    self._run(f"RESET {cost}")
+
+    def _brought_and_told(self, name: exp.Table, text: str, told: Told) -> None:
         with self._stream(text) as rows:
-            number, arriving = announced(rows)
-            try:
-                told(number)
-            except BaseException:
+            arriving = Announced(rows, told)
+            self.workbench.take(name, weighed(arriving.rows, self._came))
+            if arriving.refused is not None:
                 self.connection.cancel()  # or the rows that nobody wants would be waited for
-                raise
-            self.workbench.take(name, weighed(arriving, self._came))
+                raise arriving.refused
+            told(arriving.number)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         self.connection.ingest(name.name, rows, None if temporary else name.db)
