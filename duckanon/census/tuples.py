@@ -24,6 +24,7 @@ from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
+from duckanon.query.steps import united
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
@@ -55,14 +56,17 @@ def count_tuples(
     stay = policy.search.where == "warehouse"
     if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, None if stay else told)
-    scan, counted, hashes = tuple_counts(source), None, None
+    scan, counted, hashes, parts = tuple_counts(source), None, None, 1
     if source.warehouse.may_keep and not _can_be_sent(source):
         # Counted once: to tell how many there are, to be brought, and to be released from.
         counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
         scan = exp.select("*").from_(counted.table)
-    elif hashed:
-        scan, hashes = with_hashes(scan, hashed, _as_they_are(source))
-    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
+    else:
+        if conditions := source.warehouse.parts_of(source.relation):
+            halves = united(tuple_counts(source, condition) for condition in conditions)
+            scan, parts = exp.select("*").from_(halves.subquery("parts")), len(conditions)
+        scan, hashes = with_hashes(scan, hashed, _as_they_are(source)) if hashed else (scan, None)
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told, parts)
     rows = _enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
@@ -85,10 +89,11 @@ def _can_be_sent(source: BoundSource) -> bool:
 _SCANNED = "the source, counted in one scan"
 
 
-def tuple_counts(source: BoundSource) -> exp.Select:
+def tuple_counts(source: BoundSource, part: exp.Expr | None = None) -> exp.Select:
     """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
-    person e where people are counted."""
-    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
+    person e where people are counted. `part`: which rows are counted; None: all."""
+    rows = exp.select(*_named(released_columns(source))).from_(source.table)
+    return _grouped(rows.where(part) if part else rows, source)
 
 
 def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:

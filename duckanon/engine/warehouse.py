@@ -77,8 +77,13 @@ class Warehouse(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """One view of the data, and all or nothing: what is made inside is gone if the block does not end well."""
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
-        """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse."""
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+        """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse. Where it
+        counts in `parts`, a row may come from each of them, and its numbers n are added up."""
+
+    def parts_of(self, relation: Relation) -> list[exp.Expr]:
+        """Conditions of which every row of a large table meets one, for a server that counts the parts at the same
+        time if these are a query each; none: what it counts is counted whole."""
 
     def shared_out(self) -> AbstractContextManager[None]:
         """Within, the work of a query may be shared out to several of its processes, though it does not do so by

@@ -125,8 +125,8 @@ def test_the_release_is_of_the_rows_that_were_counted(
     before, tables = rows(both.sql("SELECT * FROM shown")), both.tables()
     collect = Spark.collect
 
-    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, told: Any = None) -> None:
-        collect(warehouse, name, query, note, told)
+    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, *more: Any) -> None:
+        collect(warehouse, name, query, note, *more)
         if note == "the source, counted in one scan":
             both.sql("INSERT INTO people SELECT * FROM people WHERE age = 30")
 
