@@ -83,3 +83,15 @@ def test_what_has_no_pages_of_its_own_is_counted_whole(crowd: Place) -> None:
         assert far.parts_of(Relation(("public", "people"), "table")) != []
     with connect(crowd.url + "&options=-cmax_parallel_workers_per_gather%3D0") as far:
         assert far.parts_of(Relation(("public", "people"), "table")) == []
+
+
+@pytest.mark.usefixtures("parted")
+def test_who_may_read_some_columns_only_counts_these_whole(crowd: Place, folder: Folder, duckanon: Command) -> None:
+    """On which page a row is, is none of them."""
+    crowd.sql("CREATE ROLE some_columns LOGIN", "GRANT SELECT (age, size, ill) ON people TO some_columns")
+    try:
+        export = folder.policy(PARTED.replace('"table", to = "out"', '"csv", to = "out.csv"'))
+        told = duckanon("run", export, "--db", Place(crowd.folder, crowd.database, "some_columns").url)
+        assert told.code == 0, told.err
+    finally:
+        crowd.sql("DROP OWNED BY some_columns", "DROP ROLE some_columns")
