@@ -146,8 +146,10 @@ class Run:
         warnings = tuple(self.record.asks_for_less())
         with timed("census", f"counting {policy.name}") as facts:
             told = partial(self.counting, facts=facts)
-            census = take_census(policy, source, scratch, told, whole=self.options.incremental)
-            self.record.take_fingerprints(source, census.counted)
+            census = take_census(
+                policy, source, scratch, told, self.options.incremental, hashed=self.record.takes_fingerprints
+            )
+            self.record.take_fingerprints(source, census.hashes)
             facts["rows"] = census.rows
         problem = Problem.of(policy, census)
         if reasons := feasibility.impossible(problem):
@@ -167,13 +169,13 @@ class Run:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there
             people = people_of_release(found.recoding, source, released, there)
-            counts = count_rows(released, census, there)
-            audited = audit_release(policy, counts, census, people, there, found.recoding.node)
+            shown = count_rows(released, census, there, hashed=self.record.ledger.kept)
+            audited = audit_release(policy, shown, census, people, found.recoding.node)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels
             told_apart = difference(policy, self.previous, released, levels, census, source, home, scratch)
             if self.record.ledger.kept:
-                self.record.release_fingerprint = self.target.fingerprint(released, counts)
+                self.record.release_fingerprint = self.target.fingerprint(released, shown.counts, shown.engine)
         return outcome.verified(found.recoding, audited, self.options.dry_run, told_apart)
 
     def find(self, problem: Problem, last: Node | None, source: BoundSource) -> Found:
@@ -185,7 +187,7 @@ class Run:
 
         return find_increment(measurer, last, source, self.previous.rows)
 
-    def counting(self, counts: int, facts: dict[str, Any]) -> None:
+    def counting(self, counts: int, more: bool = False, *, facts: dict[str, Any]) -> None:
         facts["counts"] = counts
         self.watch.say(f"counting {self.policy.name}: {counts:,} counts")
 

@@ -57,8 +57,7 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
             outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
             people = People(relation, qi, there, source.entity.name) if source.entity else None
-        counts = count_rows(relation, census, there)
-        audited = audit_release(policy, counts, census, people, there, node)
+        audited = audit_release(policy, count_rows(relation, census, there), census, people, node)
         utility = _utility(policy, census, node, audited, _shown_classes(census, relation, there.engine, scratch))
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()

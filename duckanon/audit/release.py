@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from sqlglot import exp
 
 from duckanon.audit import AskedSizes, Audit, AuditedColumn, DistinctRows, People, audit
 from duckanon.audit.covering import covered_by
 from duckanon.audit.linkable import linkable
-from duckanon.audit.shown import kept_of, quasi_identifiers_of
+from duckanon.audit.shown import kept_of
 from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
-from duckanon.errors import DuckanonError
 from duckanon.models.questions import Sample
 from duckanon.models.risk import enough_rows, risk_asked
 from duckanon.models.wanted import ancestors
 from duckanon.policy import Policy
-from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
 from duckanon.query.steps import select
 from duckanon.search.lattice import Node
 
 
 def audit_release(
-    policy: Policy, counts: RowCounts, census: Census, people: People | None, scratch: Scratch, node: Node | None = None
+    policy: Policy, shown: DistinctRows, census: Census, people: People | None, node: Node | None = None
 ) -> Audit:
-    """Measure a release, as it was counted in the engine of the `scratch`, against the policy; t against the source's
-    distribution. And whom it shows by what it does not generalize. `node`: the levels that all rows share."""
-    shown = _asked(counts, census, scratch)
+    """Measure a release, as it was counted, against the policy; t against the source's distribution. And whom it shows
+    by what it does not generalize. `node`: the levels that all rows share."""
     audited = []
     for values in census.sensitive:
         reference = _reference(values, census, (people or shown).scratch)
@@ -39,35 +35,11 @@ def audit_release(
     numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
     linked = linkable(shown, kept_of(census), numbers, policy.k)
     risk = risk_asked(policy.thresholds)
-    covered = covered_by(counts, census, node, enough_rows(risk), scratch)
+    covered = covered_by(shown.counts, census, node, enough_rows(risk), shown.scratch)
     everybody = policy.people(census.rows)
     sample = Sample(census.rows, everybody) if everybody is not None else None
     asked = AskedSizes(policy.thresholds, risk, covered, sample)
     return replace(audit(policy.k, shown, audited, people, asked), linkable=linked)
-
-
-def _asked(counts: RowCounts, census: Census, scratch: Scratch) -> DistinctRows:
-    """The counts come to the workbench, where questions cost least, if those of the source have come and are
-    no fewer."""
-    qi = quasi_identifiers_of(census)
-    if scratch.engine is census.workbench or census.afar is not None:
-        return DistinctRows(counts, qi, scratch)
-    ((most,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(census.table))
-    rows, note = exp.select("*").from_(counts.table), "verify: the counts of the release"
-    try:
-        come = census.scratch.collected("distinct_rows", rows, note, scratch.engine, partial(_no_more_than, most))
-    except _TooMany:
-        return DistinctRows(counts, qi, scratch)
-    return DistinctRows(replace(counts, table=come), qi, census.scratch)
-
-
-class _TooMany(DuckanonError):
-    """The counts of a release stay where they are."""
-
-
-def _no_more_than(most: int, counts: int) -> None:
-    if counts > most:
-        raise _TooMany(f"{counts:,} counts, more than {most:,}")
 
 
 def _reference(values: ValueTable, census: Census, scratch: Scratch) -> exp.Select:

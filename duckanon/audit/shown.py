@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import cast
+
 from sqlglot import exp
 
+from duckanon.audit import DistinctRows
 from duckanon.census.counting import Census
+from duckanon.census.hashes import with_hashes
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.engine import Relation
+from duckanon.engine import Column, Relation, Warehouse
 from duckanon.engine.scratch import Scratch
-from duckanon.errors import EngineError
+from duckanon.errors import DuckanonError, EngineError
 from duckanon.query.counts import NumberedRows, RowCounts
 from duckanon.query.expressions import column, literal, sql, table
 from duckanon.query.names import folded, free_name
@@ -25,22 +31,71 @@ def kept_of(census: Census) -> list[str]:
     return [c.name for c in census.keep if not isinstance(c, Pseudonym)]
 
 
-def count_rows(released: Relation, census: Census, scratch: Scratch) -> RowCounts:
+def count_rows(released: Relation, census: Census, scratch: Scratch, hashed: bool = False) -> DistinctRows:
     """What a release shows, pseudonyms aside: it is read where it lies, in the engine of the `scratch`. Kept columns
-    that are set aside, since nearly every row has its own, are asked of the release itself."""
+    that are set aside, since nearly every row has its own, are asked of the release itself.
+
+    The counts come to the workbench, where questions cost least, if those of the source have come and are no fewer.
+    `hashed`: with the hashes of the rows, where that saves a scan."""
     qi, others = quasi_identifiers_of(census), [v.column.name for v in census.sensitive]
     others += [] if census.aside else kept_of(census)
     relation = released.table if census.aside else None
     if scratch.engine is census.workbench and census.is_large:
-        return _Numbered(released, qi, others, scratch).counts(relation, kept_of(census) if census.aside else [])
+        numbered = _Numbered(released, qi, others, scratch)
+        return DistinctRows(numbered.counts(relation, kept_of(census) if census.aside else []), qi, scratch)
     names = [*qi, *others]
     copies = free_name("n", names)
     number = sql("COUNT(*)").as_(copies, quoted=True)
-    counts = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
-    # What comes to the workbench is asked there once; to keep it, too, is only worth where that costs nothing.
-    keep = scratch.table if scratch.engine.temporary_tables or census.afar else scratch.view
-    kept = keep("distinct_rows", counts, "verify: the rows that are shown, counted")
-    return RowCounts(kept, {name: name for name in names}, copies, relation)
+    query = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
+    counts = RowCounts(released.table, {name: name for name in names}, copies, relation)
+    counting = _Counting(query, counts, census, scratch)
+    if scratch.engine is census.workbench or census.afar is not None:
+        return counting.kept()
+    return counting.come(scratch.engine.columns(released.table) if hashed else []) or counting.kept()
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """A query that counts the rows of a release, and what it gives."""
+
+    query: exp.Select
+    counts: RowCounts
+    census: Census
+    scratch: Scratch
+
+    def kept(self) -> DistinctRows:
+        """Where the release lies. To keep what is asked there once is only worth where that costs nothing."""
+        keep = self.scratch.table if self.scratch.engine.temporary_tables or self.census.afar else self.scratch.view
+        kept = keep("distinct_rows", self.query, "verify: the rows that are shown, counted")
+        return DistinctRows(replace(self.counts, table=kept), quasi_identifiers_of(self.census), self.scratch)
+
+    def come(self, hashed: list[Column]) -> DistinctRows | None:
+        """On the workbench; None: there are too many."""
+        census, engine, counts, query = self.census, cast(Warehouse, self.scratch.engine), self.counts, self.query
+        ((most,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(census.table))
+        query, hashes = with_hashes(query, hashed, counts.names, counts.copies) if hashed else (query, None)
+        rows, note = exp.select("*").from_(query.subquery("shown")), "verify: the counts of the release"
+        told = None if engine.transactional else partial(_no_more_than, most)
+        rows = rows.limit(most + 1) if engine.transactional else rows  # of what is broken off no transaction is left
+        try:
+            with engine.shared_out():
+                come = census.scratch.collected("distinct_rows", rows, note, engine, told)
+        except _TooMany:
+            return None
+        ((number,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(come))
+        if number > most:
+            census.scratch.drop(come)
+            return None
+        return DistinctRows(replace(counts, table=come, hashes=hashes), quasi_identifiers_of(census), census.scratch)
+
+
+class _TooMany(DuckanonError):
+    """The counts of a release stay where they are."""
+
+
+def _no_more_than(most: int, counts: int, more: bool = False) -> None:
+    if counts > most:
+        raise _TooMany(f"{counts:,} counts, more than {most:,}")
 
 
 class _Numbered:
@@ -75,7 +130,9 @@ class _Numbered:
         shown = self.scratch.view("shown_rows", self._shown(numbered), "verify: the same by their values")
         names = {name: name for name in self.names.values()}
         rows = self._with_classes(aside) if aside else None
-        return RowCounts(shown, names, self.copies, relation, NumberedRows(numbered, tuple(self.classes.names), rows))
+        return RowCounts(
+            shown, names, self.copies, relation, numbered=NumberedRows(numbered, tuple(self.classes.names), rows)
+        )
 
     def _with_classes(self, aside: list[str]) -> exp.Select:
         """All rows: the numbers of their classes, and what else they show, these columns too."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
 from sqlglot import exp
 
+from duckanon.census.hashes import RowHashes
 from duckanon.census.packed import SourceValues, can_be_packed, packed_census
 from duckanon.census.people import count_people
 from duckanon.census.source import BoundSource
 from duckanon.census.tuples import Tuples, count_tuples, enough_rows, spans_of
 from duckanon.census.values import ValueTable, value_table
-from duckanon.engine import Engine, Warehouse
+from duckanon.engine import Column, Engine, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER
 from duckanon.engine.warehouse import Told
@@ -49,12 +50,16 @@ class Coded:
     people: int | None = None  # of it, where people are counted
     afar: CensusAfar | None = None
     counted: RowCounts | None = None
+    hashes: RowHashes | None = None  # of the rows of the source, where they came with the counts
 
 
-def code_source(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Coded:
+def code_source(
+    policy: Policy, source: BoundSource, scratch: Scratch, told: Told, hashed: Sequence[Column] = ()
+) -> Coded:
+    """`hashed`: the columns of the source, if the hashes of its rows are to come with their counts."""
     if can_be_packed(policy, source):
         return _code_values(policy, source, scratch, told)
-    return _code_tuples(policy, source, scratch, told)
+    return _code_tuples(policy, source, scratch, told, hashed)
 
 
 def _code_values(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Coded:
@@ -69,9 +74,9 @@ def _code_values(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     return Coded(table, built, tuple(sensitive), rows)
 
 
-def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Coded:
+def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told, hashed: Sequence[Column]) -> Coded:
     """The tuples are counted first, then coded."""
-    tuples = count_tuples(policy, source, scratch, told)
+    tuples = count_tuples(policy, source, scratch, told, hashed)
     built = tuples.built
     people = count_people(policy, tuples.every, scratch.workbench)
     sensitive = _sensitive(source, lambda at: with_values(at, tuples, scratch), people is not None, scratch)
@@ -86,7 +91,7 @@ def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     if engine.temporary_tables:
         scratch.drop(tuples.every)
         scratch.drop(tuples.known)
-    return Coded(table, built, tuple(sensitive), tuples.rows, people, afar, tuples.counted)
+    return Coded(table, built, tuple(sensitive), tuples.rows, people, afar, tuples.counted, tuples.hashes)
 
 
 def _sensitive(

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from duckanon.census.aside import Aside, set_aside, without_kept
 from duckanon.census.coding import CensusAfar, code_source
+from duckanon.census.hashes import RowHashes
 from duckanon.census.people import linked_by_pseudonym, repeated_identifiers
 from duckanon.census.plain import plain
 from duckanon.census.population import CountedPopulation, count_population
@@ -31,7 +32,7 @@ MANY_ROWS = 200_000
 _TELLING_SHARE = 0.01
 
 
-def _unheard(counts: int) -> None:
+def _unheard(counts: int, more: bool = False) -> None:
     pass
 
 
@@ -59,6 +60,7 @@ class Census:
     population: CountedPopulation | None = None  # as it was counted
     counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
     aside: Aside | None = None  # where the kept columns are not counted
+    hashes: RowHashes | None = None  # of the rows of the source, where they came with the counts
 
     @property
     def workbench(self) -> Workbench:
@@ -142,13 +144,20 @@ class Census:
 
 
 def take_census(
-    policy: Policy, source: BoundSource, scratch: Scratch, told: Told = _unheard, whole: bool = False
+    policy: Policy,
+    source: BoundSource,
+    scratch: Scratch,
+    told: Told = _unheard,
+    whole: bool = False,
+    hashed: bool = False,
 ) -> Census:
     """Count the source in one scan, build the hierarchies from what was counted, and code it. `told` hears how many
-    counts there are before they come. `whole`: kept columns are counted, whatever that costs."""
+    counts there are before they come. `whole`: kept columns are counted, whatever that costs. `hashed`: with the hashes
+    of all rows, where that saves a scan."""
     aside = None if whole else set_aside(policy, source)
     counted = without_kept(source) if aside else source
-    coded = code_source(policy, counted, scratch, _limited(policy, told))
+    columns = source.warehouse.columns(source.table) if hashed and not source.warehouse.is_workbench else []
+    coded = code_source(policy, counted, scratch, _limited(policy, told), columns)
     table, built, rows = coded.table, coded.built, coded.rows
     engine: Engine = coded.afar.warehouse if coded.afar else scratch.workbench
     ((coded_rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
@@ -175,6 +184,7 @@ def take_census(
         counted=coded.counted,
         afar=coded.afar,
         aside=aside,
+        hashes=coded.hashes,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)
     census = replace(census, warnings=(*warnings, *linked), population=_population(policy, source, census))
@@ -214,10 +224,10 @@ def _limited(policy: Policy, told: Told) -> Told:
     """Refuses more counts than the policy lets come, once it is told how many there are."""
     most = policy.search.census_limit
 
-    def hear(counts: int) -> None:
-        told(counts)
+    def hear(counts: int, more: bool = False) -> None:
+        told(counts, more)
         if counts > most:
-            what = f"there are {counts:,} counts, more than {most:,}"
+            what = f"there are {'at least ' if more else ''}{counts:,} counts, more than {most:,}"
             other = "raise the limit" if policy.search.where == "warehouse" else _THERE
             raise SourceError([Fault("search.census_limit", what, f"{_COARSER}, or {other}")], policy.file)
 

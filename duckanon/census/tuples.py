@@ -3,15 +3,16 @@ the codes of the finest labels that it does."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from duckanon.census.hashes import RowHashes, hashes_of_counts, with_hashes
 from duckanon.census.plain import plain
 from duckanon.census.source import BoundSource
 from duckanon.census.values import released_value
-from duckanon.engine import Engine, Warehouse
+from duckanon.engine import Column, Engine, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
@@ -23,6 +24,7 @@ from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
+from duckanon.query.steps import united
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
@@ -43,32 +45,55 @@ class Tuples:
     warehouse: Warehouse | None = None  # where they have stayed; None: they are on the workbench
     counted: RowCounts | None = None  # the same by their values, kept in a warehouse afar
     spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
+    hashes: RowHashes | None = None  # of the rows of the source, where these were asked for
 
 
-def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Tuples:
-    """Count the source in one scan, and build the hierarchies of what is counted."""
+def count_tuples(
+    policy: Policy, source: BoundSource, scratch: Scratch, told: Told, hashed: Sequence[Column] = ()
+) -> Tuples:
+    """Count the source in one scan, and build the hierarchies of what is counted. `hashed`: all columns of the source,
+    where the hashes of its rows are to come with their counts."""
     stay = policy.search.where == "warehouse"
     if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, None if stay else told)
-    scan, counted = tuple_counts(source), None
-    if source.warehouse.may_keep:
+    scan, counted, hashes, parts = tuple_counts(source), None, None, 1
+    if source.warehouse.may_keep and not _can_be_sent(source):
         # Counted once: to tell how many there are, to be brought, and to be released from.
         counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
         scan = exp.select("*").from_(counted.table)
-    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
+    else:
+        if conditions := source.warehouse.parts_of(source.relation):
+            halves = united(tuple_counts(source, condition) for condition in conditions)
+            scan, parts = exp.select("*").from_(halves.subquery("parts")), len(conditions)
+        scan, hashes = with_hashes(scan, hashed, _as_they_are(source)) if hashed else (scan, None)
+    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told, parts)
     rows = enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
+    tuples = Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
+    if counted is not None and hashed:
+        return replace(tuples, hashes=hashes_of_counts(hashed, counted, source.warehouse))
+    if hashes is not None:
+        came = RowCounts(every, _as_they_are(source), hashes=hashes)
+        return replace(tuples, hashes=hashes_of_counts(hashed, came, scratch.workbench))
+    return tuples
+
+
+def _can_be_sent(source: BoundSource) -> bool:
+    """Whether the cells of the release can be sent, so that nothing but the census needs the counts: what a transaction
+    holds is as it was counted, if texts tell all that there is to tell of the columns."""
+    columns = [c for _, c in (*source.quasi_identifiers, *source.sensitive)] + [*source.keep]
+    return source.warehouse.transactional and all(c.type.released.declared is not None for c in columns)
 
 
 _SCANNED = "the source, counted in one scan"
 
 
-def tuple_counts(source: BoundSource) -> exp.Select:
+def tuple_counts(source: BoundSource, part: exp.Expr | None = None) -> exp.Select:
     """q0 …, s0 …, k0 … and n: one row per distinct combination of the columns that will be released, and of the
-    person e where people are counted."""
-    return _grouped(exp.select(*_named(released_columns(source))).from_(source.table), source)
+    person e where people are counted. `part`: which rows are counted; None: all."""
+    rows = exp.select(*_named(released_columns(source))).from_(source.table)
+    return _grouped(rows.where(part) if part else rows, source)
 
 
 def released_columns(source: BoundSource) -> list[tuple[exp.Expr, str]]:
@@ -178,7 +203,7 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
         every = scratch.kept("tuples", scan, _SCANNED, source.warehouse)
         known = _known(every, built, source.warehouse, scratch)
         return Tuples(every, known, built, rows, by_code=True, warehouse=source.warehouse)
-    if source.warehouse.may_keep:
+    if source.warehouse.may_keep and not source.warehouse.transactional:
         scan = exp.select("*").from_(scratch.kept("counted", scan, _SCANNED, source.warehouse))
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
     for made in codes:

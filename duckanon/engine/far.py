@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -148,16 +148,22 @@ class FarWarehouse(Warehouse, ABC):
         with self._stream(text) as rows:
             return rows.read_all()
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+    def parts_of(self, relation: Relation) -> list[exp.Expr]:
+        return []
+
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
         self.workbench.note(note, query, self)
         if told is not None:
             told(self._number(query.subquery("counted")))
         text = self.said(query)
-        self._awaited(lambda: self._brought(name, text))
+        self._awaited(lambda: self._brought(name, text, parts))
 
-    def _brought(self, name: exp.Table, text: str) -> None:
+    def shared_out(self) -> AbstractContextManager[None]:
+        return nullcontext()  # a cluster needs no word
+
+    def _brought(self, name: exp.Table, text: str, parts: int) -> None:
         with self._stream(text) as rows:
-            self.workbench.take(name, weighed(rows, self._came))
+            self.workbench.take(name, weighed(rows, self._came), added=parts > 1)
 
     def _came(self, size: int) -> None:
         self.came_down += size

@@ -52,13 +52,15 @@ class Scratch:
     ) -> exp.Table:
         return self._create("TABLE", thing, query, note, there, bound)
 
-    def collected(self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None) -> exp.Table:
+    def collected(
+        self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None, parts: int = 1
+    ) -> exp.Table:
         """Keep what a query to the warehouse, or to the workbench itself, counts. `told` hears how many counts there
-        are before they come."""
+        are before they come. `parts`: in which the warehouse counts."""
         if of is self.workbench and told is None:
             return self.table(thing, query, note)
         name = self.adopt("TABLE", thing)
-        cast(Warehouse, of).collect(name, query, note, told)
+        cast(Warehouse, of).collect(name, query, note, told, parts)
         return name
 
     def sent(self, thing: str, query: exp.Query, note: str, there: Engine | None = None) -> exp.Table:

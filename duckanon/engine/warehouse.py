@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -16,8 +16,12 @@ from duckanon.engine.types import Column
 from duckanon.engine.workbench import Workbench
 from duckanon.policy.database import Database
 
-# Hears how many rows are about to come to the workbench; it may raise, and none comes.
-Told = Callable[[int], None]
+
+class Told(Protocol):
+    """Hears how many rows are about to come to the workbench or, where only their end tells, how many have come and
+    that there may be `more`. It may raise, and no more come."""
+
+    def __call__(self, rows: int, /, more: bool = False) -> None: ...
 
 
 class Warehouse(Protocol):
@@ -75,8 +79,17 @@ class Warehouse(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """One view of the data, and all or nothing: what is made inside is gone if the block does not end well."""
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
-        """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse."""
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+        """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse. Where it
+        counts in `parts`, a row may come from each of them, and its numbers n are added up."""
+
+    def parts_of(self, relation: Relation) -> list[exp.Expr]:
+        """Conditions of which every row of a large table meets one, for a server that counts the parts at the same
+        time if these are a query each; none: what it counts is counted whole."""
+
+    def shared_out(self) -> AbstractContextManager[None]:
+        """Within, the work of a query may be shared out to several of its processes, though it does not do so by
+        itself: it has few groups of many rows, which nobody has told the server."""
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         """A temporary table of the warehouse with the rows of a query to the workbench: labels, no people."""

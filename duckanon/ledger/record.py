@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from duckanon.census.counting import Census
+from duckanon.census.hashes import RowHashes
 from duckanon.census.source import BoundSource
 from duckanon.engine import Warehouse, Workbench
 from duckanon.engine.scratch import Scratch
@@ -24,7 +25,6 @@ from duckanon.ledger.tables import ConstraintEntry, Entry
 from duckanon.policy import Policy
 from duckanon.policy.database import Database
 from duckanon.policy.demands import weaker
-from duckanon.query.counts import RowCounts
 from duckanon.release.fingerprints import Fingerprints, take_fingerprints
 from duckanon.release.previous import GONE, Previous, Standing, edited, read_previous, unread
 from duckanon.result import Result, finding_json, plain_figures
@@ -116,12 +116,15 @@ class RunRecord:
         if less:
             yield f"the policy asks for less than at the last release: {less}"
 
-    def take_fingerprints(self, source: BoundSource, counts: RowCounts | None = None) -> None:
-        """Of what the release is made from, once. Without counts of the whole source that takes a scan of its own: to
-        hash the rows while they are counted takes two more figures for every tuple, which costs more than reading
-        them again."""
-        if self.fingerprints is None and self.ledger.kept and not self.dry_run:
-            self.fingerprints = take_fingerprints(self.policy, source, self.warehouse, counts)
+    @property
+    def takes_fingerprints(self) -> bool:
+        return self.fingerprints is None and self.ledger.kept and not self.dry_run
+
+    def take_fingerprints(self, source: BoundSource, hashes: RowHashes | None = None) -> None:
+        """Of what the release is made from, once. Without hashes of its rows that takes a scan of its own: on the
+        workbench, to hash the rows while they are counted costs more than reading them again."""
+        if self.takes_fingerprints:
+            self.fingerprints = take_fingerprints(self.policy, source, self.warehouse, hashes)
 
     def unchanged(self, standing: Standing) -> Result | None:
         """The last release in this place, if it would come out the same and is what stands, by its fingerprint."""

@@ -23,6 +23,7 @@ class RowCounts:
     names: Mapping[str, str]  # of columns of the relation, and what they are called in the table
     copies: str = "n"
     relation: exp.Table | None = None  # itself, where some of its columns are not in the table
+    hashes: str | None = None  # a column with the hash of each row, made where it lies
     numbered: NumberedRows | None = None
 
 

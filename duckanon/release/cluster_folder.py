@@ -93,7 +93,7 @@ class ClusterFolderTarget:
         named = (text.as_(name, quoted=True) for name, text in self._texts(built).items())
         return exp.select(*named).from_(built.table)
 
-    def fingerprint(self, released: Relation, counts: RowCounts) -> None:
+    def fingerprint(self, released: Relation, counts: RowCounts, counted: Engine) -> None:
         return None
 
     def let_in(self, mark: str) -> None:

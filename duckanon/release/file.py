@@ -106,7 +106,7 @@ class FileTarget:
         read = scratch.table("read", exp.select("*").from_(name), "the release, read back")
         return Relation((read.name,), "table")
 
-    def fingerprint(self, released: Relation, counts: RowCounts) -> str:
+    def fingerprint(self, released: Relation, counts: RowCounts, counted: Engine) -> str:
         return files_fingerprint(self.unfinished)
 
     def _begin(self) -> int:

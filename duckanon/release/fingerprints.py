@@ -11,15 +11,13 @@ from typing import Any
 
 from sqlglot import exp
 
+from duckanon.census.hashes import RowHashes, hashes_of_counts, hashes_of_rows
 from duckanon.census.population import BoundPopulation
 from duckanon.census.source import BoundSource
-from duckanon.engine import Column, Relation, Warehouse
-from duckanon.engine.types import Family
+from duckanon.engine import Column, Engine, Relation, Warehouse
 from duckanon.policy import MappingFile, MappingTable, Policy
 from duckanon.policy.canonical import canonical, digest_of
 from duckanon.query.counts import RowCounts
-from duckanon.query.expressions import column, sql, text_of
-from duckanon.query.functions import row_hash, wide
 from duckanon.query.names import folded
 
 
@@ -33,10 +31,10 @@ class Fingerprints:
 
 
 def take_fingerprints(
-    policy: Policy, source: BoundSource, warehouse: Warehouse, counts: RowCounts | None = None
+    policy: Policy, source: BoundSource, warehouse: Warehouse, hashes: RowHashes | None = None
 ) -> Fingerprints:
-    """Where the rows of the source are counted already, they need not be read again."""
-    of_source = source_fingerprint(policy, source.table, warehouse, counts, source.population)
+    """Where the hashes of the source's rows came with their counts, they need not be read again."""
+    of_source = source_fingerprint(policy, source.table, warehouse, hashes, source.population)
     return Fingerprints(policy.hash, hierarchy_hash(policy, warehouse), of_source)
 
 
@@ -58,21 +56,27 @@ def source_fingerprint(
     policy: Policy,
     source: exp.Table,
     warehouse: Warehouse,
-    counts: RowCounts | None = None,
+    hashes: RowHashes | None = None,
     population: BoundPopulation | None = None,
 ) -> str:
     """Of the source's columns and rows, of the key that its pseudonyms are made with, and of what is counted of its
     population."""
     key = os.environ.get(policy.pseudonyms.key_env, "") if policy.pseudonyms else ""
     keyed = hmac.new(key.encode(), b"duckanon ledger", "sha256").hexdigest() if key else None
-    told = [_rows(source, warehouse.columns(source), warehouse, counts), keyed]
+    told = [_rows(source, warehouse.columns(source), warehouse, hashes), keyed]
     told += [_rows(population.table, list(population.columns), warehouse)] if population else []
     return digest_of(told)
 
 
-def relation_fingerprint(relation: Relation, warehouse: Warehouse, counts: RowCounts | None = None) -> str:
-    """Of the rows that a relation shows and, of a view, of how it shows them."""
-    shown = _rows(relation.table, warehouse.columns(relation.table), warehouse, counts)
+def relation_fingerprint(
+    relation: Relation, warehouse: Warehouse, counts: RowCounts | None = None, counted: Engine | None = None
+) -> str:
+    """Of the rows that a relation shows and, of a view, of how it shows them. Where its rows are `counted` by that
+    engine, they need not be read again, if the hashes of the warehouse are known there."""
+    columns, known = warehouse.columns(relation.table), None
+    if counts is not None and counted is not None and (counts.hashes or counted is warehouse):
+        known = hashes_of_counts(columns, counts, counted)
+    shown = _rows(relation.table, columns, warehouse, known)
     return digest_of([shown, warehouse.definition(relation)])
 
 
@@ -84,35 +88,12 @@ def files_fingerprint(path: Path) -> str:
 
 
 def _rows(
-    relation: exp.Table, columns: list[Column], warehouse: Warehouse, counts: RowCounts | None = None
+    relation: exp.Table, columns: list[Column], warehouse: Warehouse, known: RowHashes | None = None
 ) -> list[Any]:
-    """One statement; sums and XORs of row hashes are the same in any order, and count a row that is there twice. Those
-    of counts are the same as those of the rows, if all columns are in them."""
-    if counts is not None and all(c.name in counts.names for c in columns):
-        query = _of_counts(columns, counts)
-    else:
-        row = row_hash(_hashable(c, c.name) for c in columns).as_("h")
-        figures = exp.select("COUNT(*)", sql("SUM(:h)", h=wide(column("h"))), exp.BitwiseXorAgg(this=column("h")))
-        query = figures.from_(exp.select(row).from_(relation).subquery("hashed"))
-    (found,) = warehouse.fetch(query, "the fingerprint")
-    return [[[c.name, c.type.word] for c in columns], *(None if figure is None else str(figure) for figure in found)]
-
-
-def _of_counts(columns: list[Column], counts: RowCounts) -> exp.Select:
-    """A hash that is there an even number of times leaves nothing in an XOR."""
-    row = row_hash(_hashable(c, counts.names[c.name]) for c in columns).as_("h")
-    odd = exp.BitwiseXorAgg(this=sql("CASE WHEN n % 2 = 1 THEN h END"))
-    figures = exp.select(
-        sql("CAST(SUM(n) AS BIGINT)"), sql("SUM(:h * n)", h=wide(column("h"))), sql("COALESCE(:odd, 0)", odd=odd)
-    )
-    return figures.from_(exp.select(row, column(counts.copies).as_("n")).from_(counts.table).subquery("hashed"))
-
-
-def _hashable(c: Column, name: str) -> exp.Expr:
-    """The cells of a column, under the name that it has there. Of a list the hash does not tell NULL from an empty one,
-    and of some types there is none; their texts do."""
-    texts = c.type.is_list or (c.type.family is Family.OTHER and c.type.released != c.type)
-    return text_of(column(name)) if texts else column(name)
+    """What is told of rows, which are read unless their hashes are known."""
+    found = known or hashes_of_rows(relation, columns, warehouse)
+    figures = (found.rows, found.total, found.odd)
+    return [[[c.name, c.type.word] for c in columns], *(None if figure is None else str(figure) for figure in figures)]
 
 
 def _mapping(spec: MappingTable, warehouse: Warehouse) -> list[Any] | None:

@@ -140,8 +140,8 @@ class RelationTarget:
             if kept.parts[-1].startswith(self._kept_prefix) and made_by(kept.comment, self.policy):
                 self.warehouse.execute(drop(kept.kind.upper(), kept.table))
 
-    def fingerprint(self, released: Relation, counts: RowCounts) -> str:
-        return relation_fingerprint(released, self.warehouse, counts if self.warehouse.temporary_tables else None)
+    def fingerprint(self, released: Relation, counts: RowCounts, counted: Engine) -> str:
+        return relation_fingerprint(released, self.warehouse, counts, counted)
 
     def settle(self, mark: str) -> None:
         pass

@@ -35,7 +35,7 @@ class Target(Protocol):
         """What `build` makes the release of."""
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation: ...
-    def fingerprint(self, released: Relation, counts: RowCounts) -> str | None:
+    def fingerprint(self, released: Relation, counts: RowCounts, counted: Engine) -> str | None:
         """Of what was built and counted, by which it is known again; None: it will not stand."""
 
     def let_in(self, mark: str) -> None:
@@ -91,7 +91,7 @@ class DryTarget:
         name = scratch.view("release", query, "the release")
         return Relation((name.name,), "view")
 
-    def fingerprint(self, released: Relation, counts: RowCounts) -> None:
+    def fingerprint(self, released: Relation, counts: RowCounts, counted: Engine) -> None:
         return None
 
     def let_in(self, mark: str) -> None:

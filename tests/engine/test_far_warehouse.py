@@ -65,7 +65,7 @@ class Far(DuckDB):
     def workbench(self) -> Workbench:
         return self._bench
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
         if told is not None:
             told(self.fetch(exp.select("COUNT(*)").from_(query.subquery("counted")))[0][0])
         self.came.append((note, _moved(name, query, self.connection, self._bench.connection)))

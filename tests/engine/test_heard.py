@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 from duckanon.engine.duckdb.warehouse import DuckDB
-from duckanon.engine.spark.heard import Heard
+from duckanon.engine.heard import Heard
 from duckanon.engine.warehouse import Told
 from duckanon.query.expressions import table
 
@@ -37,7 +37,11 @@ def taken(told: Told | None, broken: BaseException | None = None) -> tuple[Heard
 
 def test_all_come_that_nobody_refuses() -> None:
     numbers: list[int] = []
-    heard, rows = taken(numbers.append)
+
+    def hear(number: int, more: bool = False) -> None:
+        numbers.append(number)
+
+    heard, rows = taken(hear)
     heard.must_be_whole()
     assert (rows, numbers, heard.refused) == (30, [10, 20, 30], None)
     assert taken(None)[1] == 30
@@ -46,7 +50,7 @@ def test_all_come_that_nobody_refuses() -> None:
 def test_none_comes_once_somebody_refuses() -> None:
     refusal = ValueError("too many")
 
-    def refuse(number: int) -> None:
+    def refuse(number: int, more: bool = False) -> None:
         if number > 15:
             raise refusal
 

@@ -59,7 +59,7 @@ STEPS = {
     "count": 'SELECT "q0", "q1", "q2", "s0", COUNT(*)',
     "send": "classes",
     "release": "CREATE TABLE",
-    "verify": "distinct_rows",
+    "verify": "SELECT * FROM (SELECT",
     "let in": "ALTER TABLE",
     "ledger": "INSERT INTO",
 }

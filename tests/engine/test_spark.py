@@ -139,8 +139,8 @@ def growing(both: Lake, monkeypatch: pytest.MonkeyPatch) -> Lake:
     """Rows come between counting and releasing, in the first run."""
     collect, waiting = Spark.collect, ["INSERT INTO people SELECT * FROM people WHERE age = 30"]
 
-    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, told: Any = None) -> None:
-        collect(warehouse, name, query, note, told)
+    def collected(warehouse: Spark, name: exp.Table, query: exp.Query, note: str, *more: Any) -> None:
+        collect(warehouse, name, query, note, *more)
         if waiting and note == "the source, counted in one scan":
             both.sql(waiting.pop())
 

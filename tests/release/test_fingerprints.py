@@ -27,7 +27,7 @@ def fingerprints(rows: str, names: dict[str, str]) -> tuple[str, str]:
         )
         warehouse = DuckDB.wrap(connection)
         counts = RowCounts(table("counts"), names)
-        return relation_fingerprint(PEOPLE, warehouse), relation_fingerprint(PEOPLE, warehouse, counts)
+        return relation_fingerprint(PEOPLE, warehouse), relation_fingerprint(PEOPLE, warehouse, counts, warehouse)
 
 
 @pytest.mark.parametrize("rows", [ROWS, TWICE])

@@ -105,11 +105,17 @@ class DuckDB(Workbench):
                 self.connection.execute("ROLLBACK")
             raise
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+    def parts_of(self, relation: Relation) -> list[exp.Expr]:
+        return []  # its threads do that
+
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
         """Nothing is copied: what is counted is there already, and DuckDB says its number."""
         ((rows,),) = self.fetch(create("TABLE", name, query, temporary=True), note)
         if told is not None:
             told(rows)
+
+    def shared_out(self) -> AbstractContextManager[None]:
+        return nullcontext()  # it always does
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.collect(name, query, note)

@@ -12,6 +12,7 @@ from sqlglot import exp
 from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.far import FarWarehouse, weighed
+from duckanon.engine.heard import Heard
 from duckanon.engine.marks import is_mark
 from duckanon.engine.nearest import nearest
 from duckanon.engine.relation import Relation
@@ -19,7 +20,6 @@ from duckanon.engine.spark.builds import build_in, builds_like, is_build, new_bu
 from duckanon.engine.spark.catalog import Catalog, is_plain, literal, said_name, spelled_parts
 from duckanon.engine.spark.connection import batches, connect, quiet, wait_no_more
 from duckanon.engine.spark.folders import SparkFolders
-from duckanon.engine.spark.heard import Heard
 from duckanon.engine.spark.types import type_of
 from duckanon.engine.types import Column
 from duckanon.engine.warehouse import Told
@@ -100,7 +100,7 @@ class Spark(FarWarehouse):
     def drop_temporary(self, kind: str, name: exp.Table) -> None:
         super().drop_temporary("VIEW", name)
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None) -> None:
+    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
         """Counted once: how many there are is told while they come. As soon as these are too many none comes any more,
         and it is asked how many there would have been."""
         self.workbench.note(note, query, self)

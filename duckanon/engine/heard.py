@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 class Heard:
     """Rows that pass by. What ends them early, be it the server or who is `told` of them, would become an error of the
-    workbench, which reads them: it is kept, and said when the workbench is done."""
+    workbench, which reads them and might quote it: it is kept, and said when the workbench is done. Of `parts` each may
+    have the same row."""
 
-    def __init__(self, told: Told | None) -> None:
-        self._told = told
+    def __init__(self, told: Told | None, parts: int = 1) -> None:
+        self._told, self._parts = told, parts
         self._fault: BaseException | None = None
         self.refused: BaseException | None = None  # by who was told
 
@@ -40,7 +41,7 @@ class Heard:
     def _is_wanted(self, number: int) -> bool:
         try:
             if self._told is not None:
-                self._told(number)
+                self._told(-(-number // self._parts), more=True)
         except BaseException as refused:
             self.refused = refused
         return self.refused is None
