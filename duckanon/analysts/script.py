@@ -80,7 +80,8 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
 
 
 def _found(measurer: Measurer) -> Node:
-    found = search(measurer, lambda *_: None)
+    # What another one makes to search with is nothing that the printed statements need.
+    found = search(Measurer(measurer.problem, measurer), lambda *_: None)
     if found.answer is None:
         fault = Fault("policy", "no node of the lattice was found to hold", "choose one with --levels")
         raise PolicyError([fault], measurer.policy.file)

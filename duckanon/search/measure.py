@@ -21,6 +21,7 @@ from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up, with_population
+from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
 
@@ -78,6 +79,7 @@ class Measurer:
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
         self.counted: exp.Table = like.counted if like else self._counted()
+        self.gatherings = None if self.unit is ROWS else Gatherings(census, self.base, self.asked)
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 
     def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
@@ -126,7 +128,11 @@ class Measurer:
         """The steps to the classes of a node, the last of which is `classes`."""
         keys, judged = self.census.keys(node), self.judged if judged is None else judged
         k, unit, sizes = self.policy.k, self.unit, self.size_rules
-        return class_steps(self.counted, keys, k, judged, nulls=False, unit=unit, sizes=sizes)
+        return class_steps(self._cells(node), keys, k, judged, nulls=False, unit=unit, sizes=sizes)
+
+    def _cells(self, node: Node) -> exp.Table:
+        """From which a node is counted."""
+        return self.gatherings.at(node) if self.gatherings else self.counted
 
     def keep_classes(self, node: Node) -> exp.Table:
         """The classes of a node with all their figures, for who asks several things of them."""
@@ -216,7 +222,7 @@ class Measurer:
         value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
         counts = exp.select(*columns, value.as_("value"), sql(self.unit.number).as_("y"))
-        counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
+        counts = counts.from_(self._cells(node)).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
         size = column(self.unit.size, "holding_classes")
         figures = {name: sql(figure, size=size) for name, figure in measure.figures.items()}
         on = same(keys, "present_values", "holding_classes", nulls=False)

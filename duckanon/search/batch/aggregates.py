@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.search.cells import rolled_up
-from duckanon.search.lattice import Node, meet, nowhere_above
+from duckanon.search.gathering import Gatherings
+from duckanon.search.lattice import Node, join, meet, nowhere_above
 
 _MOST_KEPT = 48  # aggregates kept at a time
 _LIGHT = 120_000  # rows that are read about as fast as a statement is planned
@@ -24,8 +25,13 @@ class Aggregate:
     """One row per combination of a node's codes (and sensitive values): these, the codes of all levels above, and n."""
 
     node: Node
+    ceiling: Node  # where people are counted, nodes above it need other ones
     table: exp.Table
     rows: int
+
+    def covers(self, finest: Node, highest: Node) -> bool:
+        """Whether all nodes between these two can be measured from it."""
+        return nowhere_above(self.node, finest) and nowhere_above(highest, self.ceiling)
 
     def is_light_for(self, nodes: int) -> bool:
         """Whether so many nodes are measured from it without noticing its size."""
@@ -43,9 +49,19 @@ class _Plan:
 class Aggregates:
     """Keeps aggregates, and rolls up new ones where several nodes gain from it."""
 
-    def __init__(self, census: Census, base: exp.Table, sensitive: list[int], population: bool = False) -> None:
+    def __init__(
+        self,
+        census: Census,
+        base: exp.Table,
+        sensitive: list[int],
+        population: bool = False,
+        gatherings: Gatherings | None = None,
+    ) -> None:
+        """`gatherings`: where people are counted, cells that may be made of the base."""
         self.census, self.sensitive, self.population = census, sensitive, population
-        self._kept = [Aggregate(census.bottom, base, self._rows(base))]
+        self._gatherings, self._gathered = gatherings, list[Aggregate]()
+        self._top = tuple(h.height for h in census.hierarchies)
+        self._kept = [Aggregate(census.bottom, self._top, base, self._rows(base))]
         self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
         self._known: list[tuple[float, int]] = []  # of measured nodes: how large the domains, how many rows, at most
         self._made = 0
@@ -63,14 +79,24 @@ class Aggregates:
         """The rows of the finest aggregate, from which any node can be measured."""
         return self._kept[0].rows
 
-    def at(self, node: Node) -> Aggregate:
-        """The smallest aggregate at hand that is nowhere more general than a node."""
-        return min((kept for kept in self._kept if nowhere_above(kept.node, node)), key=lambda kept: kept.rows)
+    def at(self, finest: Node, highest: Node) -> Aggregate:
+        """The smallest aggregate at hand from which all nodes between two can be measured."""
+        at_hand = (*self._kept, *self._of_gatherings())
+        return min((kept for kept in at_hand if kept.covers(finest, highest)), key=lambda kept: kept.rows)
+
+    def upwards(self, node: Node) -> Aggregate:
+        """The smallest from which a node and all more general ones can be measured."""
+        return self.at(node, self._top)
+
+    def _of_gatherings(self) -> list[Aggregate]:
+        for made in self._gatherings.made[len(self._gathered) :] if self._gatherings else ():
+            self._gathered.append(Aggregate(made.node, made.ceiling, made.table, self._rows(made.table)))
+        return self._gathered
 
     def groups(self, nodes: list[Node]) -> Iterator[tuple[list[Node], Aggregate]]:
         """The nodes in groups, each with the aggregate that it is measured from."""
         for group, made in self._planned(nodes).groups:
-            yield group, self._rolled_up(made) if made else self.at(meet(group))
+            yield group, self._rolled_up(made, join(group)) if made else self.at(meet(group), join(group))
 
     def _planned(self, nodes: list[Node]) -> _Plan:
         """How to measure some nodes: together, from the aggregate at hand or from a new one, or in parts."""
@@ -82,7 +108,7 @@ class Aggregates:
 
     def _together(self, nodes: list[Node]) -> _Plan:
         finest = meet(nodes)
-        at_hand = self.at(finest).rows
+        at_hand = self.at(finest, join(nodes)).rows
         as_it_is = _Plan(_STATEMENT + len(nodes) * at_hand, ((nodes, None),))
         size = self._guessed(finest, at_hand)
         made = _Plan(2 * _STATEMENT + _MAKING * at_hand + len(nodes) * size, ((nodes, finest),))
@@ -115,15 +141,16 @@ class Aggregates:
         ]
         return max((part for part in parts if part[0] and part[1]), key=lambda part: gain(part[0]) + gain(part[1]))
 
-    def _rolled_up(self, node: Node) -> Aggregate:
-        query = rolled_up(self.census, self.at(node).table, node, self.sensitive, self.population)
+    def _rolled_up(self, node: Node, highest: Node) -> Aggregate:
+        of = self.at(node, highest)
+        query = rolled_up(self.census, of.table, node, self.sensitive, self.population)
         self._made += 1
         scratch = self.census.scratch
-        of = "".join(f"_s{index}" for index in self.sensitive)
-        table = scratch.table(f"aggregate{of}_{self._made}", query, f"aggregate at node {node}")
+        named = "".join(f"_s{index}" for index in self.sensitive)
+        table = scratch.table(f"aggregate{named}_{self._made}", query, f"aggregate at node {node}")
         if len(self._kept) >= _MOST_KEPT:
             scratch.drop(self._kept.pop(1).table)
-        self._kept.append(Aggregate(node, table, self._rows(table)))
+        self._kept.append(Aggregate(node, of.ceiling, table, self._rows(table)))
         return self._kept[-1]
 
     def _rows(self, table: exp.Table, what: str = "COUNT(*)") -> int:

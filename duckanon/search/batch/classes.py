@@ -12,6 +12,7 @@ from duckanon.models.column_steps import SensitiveRules
 from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
 from duckanon.search.batch.keys import NodeKeys, one_below_another
+from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 
@@ -23,14 +24,21 @@ class NodeClasses:
     levels packed into one key: one GROUP BY counts the classes of all of them.
     """
 
-    def __init__(self, measurer: Measurer, cells: exp.Table, k: int, judged: list[SensitiveRules]) -> None:
-        """From `cells`, which have the values that are judged."""
+    def __init__(
+        self,
+        measurer: Measurer,
+        cells: exp.Table,
+        k: int,
+        judged: list[SensitiveRules],
+        gatherings: Gatherings | None,
+    ) -> None:
+        """From `cells`, which have the values that are judged, and what is made of them where people are counted."""
         self._sizes = measurer.size_rules
         population = measurer.census.population if self._sizes else None
         self.keys = NodeKeys(measurer.census.hierarchies, population.largest if population else None)
         self._workbench, self._unit = measurer.census.workbench, measurer.unit
         self._sensitive = sorted({part.index for part in judged})
-        self.aggregates = Aggregates(measurer.census, cells, self._sensitive, population is not None)
+        self.aggregates = Aggregates(measurer.census, cells, self._sensitive, population is not None, gatherings)
         self._text = self._written(k, judged)
 
     def asked(self, nodes: list[Node], figures: str, what: str) -> Iterator[tuple[Node, list[Any]]]:

@@ -11,8 +11,10 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.counting import Census
+from duckanon.census.people import gathered
 from duckanon.search.batch.classes import NodeClasses
 from duckanon.search.cells import rolled_up
+from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
@@ -90,6 +92,9 @@ class NodeMeasurer(ABC):
     def affordable(self, looks: int) -> int:
         """How many nodes may be measured for so many looks at a cell of the census; some always may."""
 
+    def expect(self, path: list[Node]) -> None:
+        """That these nodes are asked for one after the other, none finer than the one before it."""
+
     def holds(self, counts: NodeCounts) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
         budget = self.measurer.problem.budget
@@ -114,10 +119,13 @@ class BatchMeasurer(NodeMeasurer):
 
     def __init__(self, measurer: Measurer) -> None:
         super().__init__(measurer)
-        self._classes = NodeClasses(measurer, measurer.counted, measurer.policy.k, measurer.judged)
+        k, gatherings = measurer.policy.k, measurer.gatherings
+        self._classes = NodeClasses(measurer, measurer.counted, k, measurer.judged, gatherings)
         self._figures = ", ".join(node_figures(measurer.unit.size).values())
 
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
+        if self.measurer.gatherings:
+            self.measurer.gatherings.expect_together(nodes)
         found: dict[Node, NodeCounts] = {}
         for node, figures in self._classes.asked(nodes, self._figures, "counts"):
             found[node] = NodeCounts.of(node, figures)
@@ -131,8 +139,12 @@ class BatchMeasurer(NodeMeasurer):
             self._sizes.aggregates.learn(node, classes)
         return [found[node] for node in nodes]
 
+    def expect(self, path: list[Node]) -> None:
+        if self.measurer.gatherings:
+            self.measurer.gatherings.expect(path)
+
     def is_light_at(self, node: Node, nodes: int) -> bool:
-        return self._classes.aggregates.at(node).is_light_for(nodes)
+        return self._classes.aggregates.upwards(node).is_light_for(nodes)
 
     def affordable(self, looks: int) -> int:
         each = self._classes.aggregates.most * (_ALONE if self.measurer.asks_everything else 1)
@@ -155,9 +167,12 @@ class BatchMeasurer(NodeMeasurer):
         if not self.measurer.judged:
             return self._classes
         population = bool(self.measurer.size_rules)
-        cells = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
+        cells: exp.Query = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
+        by_people = self.measurer.gatherings is not None
+        cells = gathered(cells, self.census.codes) if by_people else cells
         table = self.census.scratch.table("sizes", cells, "the census, without sensitive values")
-        return NodeClasses(self.measurer, table, self.measurer.least_size, [])
+        gatherings = Gatherings(self.census, table, []) if by_people else None
+        return NodeClasses(self.measurer, table, self.measurer.least_size, [], gatherings)
 
 
 _FEWEST = 60  # nodes that any census affords
