@@ -164,8 +164,8 @@ class Run:
         with timed("verify", "verifying") as facts:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there
-            people = people_of_release(found.recoding, source, released, there)
             counts = count_rows(released, census, there)
+            people = people_of_release(found.recoding, source, counts, there)
             audited = audit_release(policy, counts, census, people, there, found.recoding.node)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels

@@ -80,8 +80,9 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
 
 
 def _found(measurer: Measurer) -> Node:
-    # What another one makes to search with is nothing that the printed statements need.
-    found = search(Measurer(measurer.problem, measurer), lambda *_: None)
+    found = search(measurer, lambda *_: None)
+    if measurer.gatherings:
+        measurer.gatherings.forget()  # what the printed statements need of it is made anew, and printed
     if found.answer is None:
         fault = Fault("policy", "no node of the lattice was found to hold", "choose one with --levels")
         raise PolicyError([fault], measurer.policy.file)

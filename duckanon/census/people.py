@@ -28,23 +28,26 @@ def people_told(source: int | None, released: int | None) -> dict[str, int | Non
     return None if source is None else {"source": source, "released": released}
 
 
-def gathered(cells: exp.Query, names: list[str], classes: Sequence[str] = ()) -> exp.Query:
+def gathered(cells: exp.Table | exp.Query, names: list[str], classes: Sequence[str] = ()) -> exp.Query:
     """Cells that tell people apart (names, e, p, n), with everybody gathered into p who is in one cell only of whatever
     class: those that `classes` are the keys of or, without these, all cells together. There and in all finer classes
     p and the different e are the people, and e is a number."""
+    # A table is read as it is: a step that is used several times would be kept first, and copy it.
+    steps = {} if isinstance(cells, exp.Table) else {"cells": cells}
+    of_cells = table("cells") if steps else exp.alias_(cells, "cells", table=True)
     keys, shared = [column(name, "cells") for name in names], [*classes, "e"]
-    several = exp.select(*map(column, shared), sql("ROW_NUMBER() OVER ()").as_("id")).from_(table("cells"))
+    several = exp.select(*map(column, shared), sql("ROW_NUMBER() OVER ()").as_("id")).from_(of_cells)
     several = several.where(sql("e IS NOT NULL")).group_by(*map(column, shared)).having("COUNT(*) > 1")
     on, of_several = same(shared, "cells", "several", nulls=False), table("several")
     met = exp.select(*keys, column("id", "several").as_("e"), sql("0").as_("p"), column("n", "cells"))
-    met = met.from_(table("cells")).join(of_several, on=on)
+    met = met.from_(of_cells.copy()).join(of_several, on=on)
     alone = {"p": "SUM(cells.p) + COUNT(cells.e)", "n": "SUM(cells.n)"}
     numbers = [sql(f"CAST({number} AS BIGINT)").as_(name) for name, number in alone.items()]
-    others = exp.select(*keys, sql("NULL").as_("e"), *numbers).from_(table("cells"))
+    others = exp.select(*keys, sql("NULL").as_("e"), *numbers).from_(of_cells.copy())
     others = others.join(of_several.copy(), on=on.copy(), join_type="left").where(sql("several.id IS NULL"))
     others = others.group_by(*keys) if keys else others
     both = exp.union(met, others, distinct=False)
-    return with_steps(exp.select("*").from_(table("both")), cells=cells, several=several, both=both)
+    return with_steps(exp.select("*").from_(table("both")), **steps, several=several, both=both)
 
 
 def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench) -> None:

@@ -38,26 +38,37 @@ class Gathered:
 
 
 class Gatherings:
-    """Keeps such cells, and makes them where several nodes gain from it."""
+    """Makes such cells of those that tell everybody apart, and keeps them."""
 
-    def __init__(self, census: Census, base: exp.Table, sensitive: list[int]) -> None:
-        """From the `base`, which tells everybody apart who is in several cells."""
-        self._census, self._sensitive = census, sensitive
-        self._base = Gathered(census.bottom, tuple(h.height for h in census.hierarchies), base, self._persons(base))
+    def __init__(self, census: Census, cells: exp.Table, sensitive: list[int]) -> None:
+        self._census, self._cells, self._sensitive = census, cells, sensitive
+        self.rows = self._number(cells, "COUNT(*)")
         self.made: list[Gathered] = []
         self._sample: exp.Table | None = None
 
-    def at(self, node: Node) -> exp.Table:
-        """From which a node is measured."""
-        return self._at(node, node).table
+    @property
+    def top(self) -> Node:
+        return tuple(h.height for h in self._census.hierarchies)
 
-    def _at(self, finest: Node, highest: Node) -> Gathered:
-        covering = [kept for kept in (self._base, *self.made) if kept.covers(finest, highest)]
-        return min(covering, key=lambda kept: kept.persons)
+    def at(self, finest: Node, highest: Node) -> Gathered:
+        """From which all nodes between two are measured."""
+        return self._at_hand(finest, highest) or self._make(self._census.bottom, self.top)
+
+    def without_values(self) -> Gatherings:
+        """The same where no sensitive value tells cells apart."""
+        cells = rolled_up(self._census, self._cells, self._census.bottom, [])
+        table = self._census.scratch.table("sizes", cells, "the census, without sensitive values")
+        return Gatherings(self._census, table, [])
+
+    def forget(self) -> None:
+        """What was made is made anew when it is asked for."""
+        for made in self.made:
+            self._census.scratch.drop(made.table)
+        self.made = []
 
     def expect(self, path: list[Node]) -> None:
         """That nodes are asked for one after the other, none finer than the one before it."""
-        if self._at(path[0], path[0]).persons > _FEW:
+        if self._persons_at(path[0], path[0]) > _FEW:
             self._prepare(path[0], path[_WORTH - 1 :])
 
     def expect_together(self, nodes: list[Node]) -> None:
@@ -67,31 +78,38 @@ class Gatherings:
 
     def _prepare(self, finest: Node, ceilings: list[Node]) -> None:
         """Make the cells below the highest of the ceilings at which few meet themselves, if any is such."""
-        if not ceilings or self._at(finest, ceilings[0]).persons <= _FEW:
+        if not ceilings or (persons := self._persons_at(finest, ceilings[0])) <= _FEW:
             return
-        most = self._at(finest, ceilings[0]).persons // _SHARE
-        low = [ceiling for ceiling, met in zip(ceilings, self._guessed(finest, ceilings), strict=True) if met <= most]
+        met = zip(ceilings, self._guessed(finest, ceilings), strict=True)
+        low = [ceiling for ceiling, cells in met if cells <= persons // _SHARE]
         if low:
             self._make(finest, low[-1])
 
-    def _make(self, node: Node, ceiling: Node) -> None:
-        census, of = self._census, self._at(node, ceiling)
-        cells: exp.Query = exp.select("*").from_(of.table)
-        if node != of.node:
-            cells = rolled_up(census, of.table, node, self._sensitive)
+    def _at_hand(self, finest: Node, highest: Node) -> Gathered | None:
+        covering = [made for made in self.made if made.covers(finest, highest)]
+        return min(covering, key=lambda made: made.persons, default=None)
+
+    def _persons_at(self, finest: Node, highest: Node) -> int:
+        made = self._at_hand(finest, highest)
+        return self.rows if made is None else made.persons
+
+    def _make(self, node: Node, ceiling: Node) -> Gathered:
+        census, of = self._census, self._at_hand(node, ceiling)
+        source, finest = (of.table, of.node) if of else (self._cells, census.bottom)
+        cells = source if node == finest else rolled_up(census, source, node, self._sensitive)
         query = gathered(cells, self._names(node), census.keys(ceiling))
-        named = "".join(f"_s{index}" for index in self._sensitive)
         note = f"cells of node {node}, for nodes up to {ceiling}"
-        made = census.scratch.table(f"gathered{named}_{len(self.made)}", query, note)
-        self.made.append(Gathered(node, ceiling, made, self._persons(made)))
+        made = census.scratch.table(self._named(f"gathered_{len(self.made)}"), query, note)
+        self.made.append(Gathered(node, ceiling, made, self._number(made, "COUNT(e)")))
+        return self.made[-1]
 
     def _guessed(self, node: Node, ceilings: list[Node]) -> list[int]:
         """How many cells of a node meet another one of the same person at each ceiling, by some of the people."""
-        one_in = max(1, self._base.persons // _SAMPLED)
+        one_in = max(1, self.rows // _SAMPLED)
         if self._sample is None:
-            some = exp.select("*").from_(self._base.table).where(sql("e % :one_in = 0", one_in=literal(one_in)))
-            named = "".join(f"_s{index}" for index in self._sensitive)
-            self._sample = self._census.scratch.table(f"some_people{named}", some, "the cells of some people")
+            one = sql("HASH(e) % :one_in = 0", one_in=literal(one_in))
+            some = exp.select("*").from_(self._cells).where(one)
+            self._sample = self._census.scratch.table(self._named("some_people"), some, "the cells of some people")
         cells = exp.select(*map(column, self._names(node)), "e").distinct().from_(self._sample)
         parts = [self._meeting(position, ceiling) for position, ceiling in enumerate(ceilings)]
         query = with_steps(exp.select("*").from_(table("met")), cells=cells, met=united(parts))
@@ -109,6 +127,9 @@ class Gatherings:
         codes = [hierarchy.code(up) for hierarchy, level in pairs for up in hierarchy.coded if up >= level]
         return [*codes, *(f"s{index}" for index in self._sensitive)]
 
-    def _persons(self, cells: exp.Table) -> int:
-        ((persons,),) = self._census.workbench.fetch(exp.select("COUNT(e)").from_(cells))
-        return int(persons)
+    def _named(self, thing: str) -> str:
+        return thing + "".join(f"_s{index}" for index in self._sensitive)
+
+    def _number(self, cells: exp.Table, what: str) -> int:
+        ((number,),) = self._census.workbench.fetch(exp.select(what).from_(cells))
+        return int(number)

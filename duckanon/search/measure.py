@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from duckanon.census.counting import brought
-from duckanon.census.people import counting_unit, gathered
+from duckanon.census.people import counting_unit
 from duckanon.models import Finding
 from duckanon.models.classes import class_steps
 from duckanon.models.column_steps import SensitiveRules
@@ -79,7 +79,8 @@ class Measurer:
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
         self.counted: exp.Table = like.counted if like else self._counted()
-        self.gatherings = None if self.unit is ROWS else Gatherings(census, self.base, self.asked)
+        # Where people are counted, the base tells everybody apart, and nodes are measured from what is made of it.
+        self.gatherings: Gatherings | None = like.gatherings if like else self._gatherings()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 
     def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
@@ -92,12 +93,9 @@ class Measurer:
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
         census = self.census
-        asked, rows = self.asked, self.unit is ROWS
-        if rows and len(asked) == len(census.others):
+        if len(self.asked) == len(census.others):
             return census.table
-        query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
-        if not rows:
-            query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
+        query = rolled_up(census, census.table, census.bottom, self.asked)
         thing = "cells" if census.afar is None else "cells_afar"
         return census.kept(thing, query, "the census, without what no constraint asks for")
 
@@ -118,6 +116,9 @@ class Measurer:
         query = with_population(self.census, self.base, self.asked)
         return self.census.scratch.table("counted_cells", query, "the census, and the population beside it")
 
+    def _gatherings(self) -> Gatherings | None:
+        return None if self.unit is ROWS else Gatherings(self.census, self.base, self.asked)
+
     def brought(self, node: Node) -> Measurer:
         """One that measures this node on the workbench, for what is made there of it."""
         if self.census.afar is None:
@@ -132,7 +133,7 @@ class Measurer:
 
     def _cells(self, node: Node) -> exp.Table:
         """From which a node is counted."""
-        return self.gatherings.at(node) if self.gatherings else self.counted
+        return self.gatherings.at(node, node).table if self.gatherings else self.counted
 
     def keep_classes(self, node: Node) -> exp.Table:
         """The classes of a node with all their figures, for who asks several things of them."""

@@ -14,7 +14,7 @@ from duckanon.search.cells import rolled_up
 from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node, join, meet, nowhere_above
 
-_MOST_KEPT = 48  # aggregates kept at a time
+_MOST_KEPT = 47  # aggregates kept at a time, beside what they are made of
 _LIGHT = 120_000  # rows that are read about as fast as a statement is planned
 _STATEMENT = 60_000  # rows that are read while a statement is planned
 _MAKING = 3  # what it costs to make an aggregate, in nodes measured from the one at hand
@@ -33,10 +33,6 @@ class Aggregate:
         """Whether all nodes between these two can be measured from it."""
         return nowhere_above(self.node, finest) and nowhere_above(highest, self.ceiling)
 
-    def is_light_for(self, nodes: int) -> bool:
-        """Whether so many nodes are measured from it without noticing its size."""
-        return self.rows * nodes <= _LIGHT
-
 
 @dataclass(frozen=True)
 class _Plan:
@@ -50,25 +46,26 @@ class Aggregates:
     """Keeps aggregates, and rolls up new ones where several nodes gain from it."""
 
     def __init__(
-        self,
-        census: Census,
-        base: exp.Table,
-        sensitive: list[int],
-        population: bool = False,
-        gatherings: Gatherings | None = None,
+        self, census: Census, base: exp.Table | Gatherings, sensitive: list[int], population: bool = False
     ) -> None:
-        """`gatherings`: where people are counted, cells that may be made of the base."""
+        """Of the `base`, from which any node can be measured, or that makes what nodes are measured from."""
         self.census, self.sensitive, self.population = census, sensitive, population
-        self._gatherings, self._gathered = gatherings, list[Aggregate]()
         self._top = tuple(h.height for h in census.hierarchies)
-        self._kept = [Aggregate(census.bottom, self._top, base, self._rows(base))]
-        self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
+        self._gatherings = base if isinstance(base, Gatherings) else None
+        self._given: list[Aggregate] = []
+        if not isinstance(base, Gatherings):
+            self._given.append(Aggregate(census.bottom, self._top, base, self._rows(base)))
+        self._kept: list[Aggregate] = []
         self._known: list[tuple[float, int]] = []  # of measured nodes: how large the domains, how many rows, at most
         self._made = 0
 
     def learn(self, node: Node, classes: int) -> None:
         """How many classes a node has."""
-        insort(self._known, (log(self._most(node)), classes * self._values + self._persons))
+        insort(self._known, (log(self._most(node)), classes * self._values + self._persons(node)))
+
+    def _persons(self, node: Node) -> int:
+        """Rows of single people, whom no node makes fewer."""
+        return self._gatherings.at(node, node).persons if self._gatherings else 0
 
     @property
     def _values(self) -> int:
@@ -77,21 +74,31 @@ class Aggregates:
     @property
     def most(self) -> int:
         """The rows of the finest aggregate, from which any node can be measured."""
-        return self._kept[0].rows
+        return self._gatherings.rows if self._gatherings else self._given[0].rows
 
     def at(self, finest: Node, highest: Node) -> Aggregate:
         """The smallest aggregate at hand from which all nodes between two can be measured."""
-        at_hand = (*self._kept, *self._of_gatherings())
-        return min((kept for kept in at_hand if kept.covers(finest, highest)), key=lambda kept: kept.rows)
+        found = self._at_hand(finest, highest)
+        if found is None and self._gatherings:
+            self._gatherings.at(finest, highest)
+            found = self._at_hand(finest, highest)
+        assert found is not None  # what is given covers every node
+        return found
 
-    def upwards(self, node: Node) -> Aggregate:
-        """The smallest from which a node and all more general ones can be measured."""
-        return self.at(node, self._top)
+    def is_light_for(self, nodes: int, node: Node) -> bool:
+        """Whether so many nodes from one upwards are measured without noticing the size of what they are asked of."""
+        return self._rows_at(node, self._top) * nodes <= _LIGHT
 
-    def _of_gatherings(self) -> list[Aggregate]:
-        for made in self._gatherings.made[len(self._gathered) :] if self._gatherings else ():
-            self._gathered.append(Aggregate(made.node, made.ceiling, made.table, self._rows(made.table)))
-        return self._gathered
+    def _rows_at(self, finest: Node, highest: Node) -> int:
+        """Of what there is now."""
+        found = self._at_hand(finest, highest)
+        return self.most if found is None else found.rows
+
+    def _at_hand(self, finest: Node, highest: Node) -> Aggregate | None:
+        for made in self._gatherings.made[len(self._given) :] if self._gatherings else ():
+            self._given.append(Aggregate(made.node, made.ceiling, made.table, self._rows(made.table)))
+        covering = [kept for kept in (*self._given, *self._kept) if kept.covers(finest, highest)]
+        return min(covering, key=lambda kept: kept.rows, default=None)
 
     def groups(self, nodes: list[Node]) -> Iterator[tuple[list[Node], Aggregate]]:
         """The nodes in groups, each with the aggregate that it is measured from."""
@@ -108,7 +115,7 @@ class Aggregates:
 
     def _together(self, nodes: list[Node]) -> _Plan:
         finest = meet(nodes)
-        at_hand = self.at(finest, join(nodes)).rows
+        at_hand = self._rows_at(finest, join(nodes))
         as_it_is = _Plan(_STATEMENT + len(nodes) * at_hand, ((nodes, None),))
         size = self._guessed(finest, at_hand)
         made = _Plan(2 * _STATEMENT + _MAKING * at_hand + len(nodes) * size, ((nodes, finest),))
@@ -149,7 +156,7 @@ class Aggregates:
         named = "".join(f"_s{index}" for index in self.sensitive)
         table = scratch.table(f"aggregate{named}_{self._made}", query, f"aggregate at node {node}")
         if len(self._kept) >= _MOST_KEPT:
-            scratch.drop(self._kept.pop(1).table)
+            scratch.drop(self._kept.pop(0).table)
         self._kept.append(Aggregate(node, of.ceiling, table, self._rows(table)))
         return self._kept[-1]
 

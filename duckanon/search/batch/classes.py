@@ -24,25 +24,21 @@ class NodeClasses:
     levels packed into one key: one GROUP BY counts the classes of all of them.
     """
 
-    def __init__(
-        self,
-        measurer: Measurer,
-        cells: exp.Table,
-        k: int,
-        judged: list[SensitiveRules],
-        gatherings: Gatherings | None,
-    ) -> None:
-        """From `cells`, which have the values that are judged, and what is made of them where people are counted."""
+    def __init__(self, measurer: Measurer, cells: exp.Table | Gatherings, k: int, judged: list[SensitiveRules]) -> None:
+        """From `cells`, which have the values that are judged."""
+        self._gatherings = cells if isinstance(cells, Gatherings) else None
         self._sizes = measurer.size_rules
         population = measurer.census.population if self._sizes else None
         self.keys = NodeKeys(measurer.census.hierarchies, population.largest if population else None)
         self._workbench, self._unit = measurer.census.workbench, measurer.unit
         self._sensitive = sorted({part.index for part in judged})
-        self.aggregates = Aggregates(measurer.census, cells, self._sensitive, population is not None, gatherings)
+        self.aggregates = Aggregates(measurer.census, cells, self._sensitive, population is not None)
         self._text = self._written(k, judged)
 
     def asked(self, nodes: list[Node], figures: str, what: str) -> Iterator[tuple[Node, list[Any]]]:
         """Figures of each node, over its `classes`; of nodes that share an aggregate in one statement."""
+        if self._gatherings and nodes:
+            self._gatherings.expect_together(nodes)
         for group, base in self.aggregates.groups(nodes) if nodes else ():
             query = f"SELECT node, {figures} FROM ({self._of(group, base)}) AS classes GROUP BY node"
             for position, *row in self._workbench.fetch(query, f"{what} of {len(group)} nodes"):

@@ -11,7 +11,6 @@ from typing import Any
 from sqlglot import exp
 
 from duckanon.census.counting import Census
-from duckanon.census.people import gathered
 from duckanon.search.batch.classes import NodeClasses
 from duckanon.search.cells import rolled_up
 from duckanon.search.gathering import Gatherings
@@ -92,6 +91,7 @@ class NodeMeasurer(ABC):
     def affordable(self, looks: int) -> int:
         """How many nodes may be measured for so many looks at a cell of the census; some always may."""
 
+    @abstractmethod
     def expect(self, path: list[Node]) -> None:
         """That these nodes are asked for one after the other, none finer than the one before it."""
 
@@ -119,13 +119,11 @@ class BatchMeasurer(NodeMeasurer):
 
     def __init__(self, measurer: Measurer) -> None:
         super().__init__(measurer)
-        k, gatherings = measurer.policy.k, measurer.gatherings
-        self._classes = NodeClasses(measurer, measurer.counted, k, measurer.judged, gatherings)
+        cells = measurer.gatherings or measurer.counted
+        self._classes = NodeClasses(measurer, cells, measurer.policy.k, measurer.judged)
         self._figures = ", ".join(node_figures(measurer.unit.size).values())
 
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
-        if self.measurer.gatherings:
-            self.measurer.gatherings.expect_together(nodes)
         found: dict[Node, NodeCounts] = {}
         for node, figures in self._classes.asked(nodes, self._figures, "counts"):
             found[node] = NodeCounts.of(node, figures)
@@ -144,7 +142,7 @@ class BatchMeasurer(NodeMeasurer):
             self.measurer.gatherings.expect(path)
 
     def is_light_at(self, node: Node, nodes: int) -> bool:
-        return self._classes.aggregates.upwards(node).is_light_for(nodes)
+        return self._classes.aggregates.is_light_for(nodes, node)
 
     def affordable(self, looks: int) -> int:
         each = self._classes.aggregates.most * (_ALONE if self.measurer.asks_everything else 1)
@@ -166,13 +164,13 @@ class BatchMeasurer(NodeMeasurer):
         """The classes without their values."""
         if not self.measurer.judged:
             return self._classes
-        population = bool(self.measurer.size_rules)
-        cells: exp.Query = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
-        by_people = self.measurer.gatherings is not None
-        cells = gathered(cells, self.census.codes) if by_people else cells
-        table = self.census.scratch.table("sizes", cells, "the census, without sensitive values")
-        gatherings = Gatherings(self.census, table, []) if by_people else None
-        return NodeClasses(self.measurer, table, self.measurer.least_size, [], gatherings)
+        if self.measurer.gatherings:
+            cells: exp.Table | Gatherings = self.measurer.gatherings.without_values()
+        else:
+            population = bool(self.measurer.size_rules)
+            counts = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
+            cells = self.census.scratch.table("sizes", counts, "the census, without sensitive values")
+        return NodeClasses(self.measurer, cells, self.measurer.least_size, [])
 
 
 _FEWEST = 60  # nodes that any census affords
