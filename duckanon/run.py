@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from duckanon.audit.people import people_of_release
-from duckanon.audit.release import audit_release, count_rows
+from duckanon.audit.release import audit_release
+from duckanon.audit.shown import count_rows
 from duckanon.census.counting import take_census
 from duckanon.census.pseudonyms import policy_key
 from duckanon.census.source import BoundSource, bind_source

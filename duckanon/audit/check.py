@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from duckanon.audit import Audit, People
 from duckanon.audit.people import people_of
-from duckanon.audit.release import audit_release, count_rows
+from duckanon.audit.release import audit_release
+from duckanon.audit.shown import count_rows
 from duckanon.census.counting import Census, take_census
 from duckanon.census.people import people_told
 from duckanon.census.plain import plain

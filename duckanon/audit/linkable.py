@@ -55,18 +55,18 @@ def linkable(released: DistinctRows, kept: list[str], numbers: list[str], k: int
         below = sum(size * classes for size, classes in sizes if size < k)
         alone = sum(classes for size, classes in sizes if size == 1)
         return Linkable(alone, (), smallest, below, everybody)
-    alone, below, smallest = _alone(released, [*released.qi, *columns], k)
+    alone, below, smallest = _alone(released, columns, k)
     needed = list(columns) if below else []
     for name in list(needed):
         others = [other for other in needed if other != name]
-        found = _alone(released, [*released.qi, *others], k)
+        found = _alone(released, others, k)
         needed = others if found[:2] == (alone, below) else needed
     return Linkable(alone, tuple(needed), smallest, below, everybody)
 
 
 def _alone(released: DistinctRows, names: list[str], k: int) -> tuple[int, int, int | None]:
-    """Rows alone, rows in classes below k, and the smallest class, of the columns `names`."""
-    classes = _sizes(released, names).group_by(*map(column, names))
+    """Rows alone, rows in classes below k, and the smallest class, of the quasi-identifiers with these columns."""
+    classes = released.sizes_by(*names, whole=True)
     figures = ("COUNT(CASE WHEN x = 1 THEN 1 END)", "COALESCE(SUM(CASE WHEN x < :k THEN x END), 0)", "MIN(x)")
     asked = exp.select(*(sql(f"CAST({figure} AS BIGINT)", k=literal(k)) for figure in figures))
     ((alone, below, smallest),) = released.ask(asked.from_(classes.subquery("c")), "verify: who is alone")
@@ -75,15 +75,7 @@ def _alone(released: DistinctRows, names: list[str], k: int) -> tuple[int, int, 
 
 def _is_rarely_shared(name: str, released: DistinctRows, k: int, everybody: int) -> bool:
     value = column(name)
-    counts = _sizes(released, [name]).where(sql(":value IS NOT NULL", value=value)).group_by(value)
+    counts = released.sizes_by(name).where(sql(":value IS NOT NULL", value=value))
     rare = exp.select(sql("CAST(COALESCE(SUM(x), 0) AS BIGINT)")).from_(counts.subquery("c"))
     ((rows,),) = released.ask(rare.where(sql("x < :k", k=literal(k))), "verify: are numbers shared?")
     return bool(rows > _TELLING_NUMBERS * everybody)
-
-
-def _sizes(released: DistinctRows, names: list[str]) -> exp.Select:
-    """Of a group of the released rows by such columns, how many x there are."""
-    counts = released.counts
-    if counts.relation is not None and any(name not in counts.names for name in names):
-        return exp.select(sql("COUNT(*)").as_("x")).from_(counts.relation)
-    return exp.select(sql("SUM(:copies)", copies=column(counts.copies)).as_("x")).from_(counts.table)

@@ -7,7 +7,8 @@ import time
 
 from duckanon.audit import Audit
 from duckanon.audit.people import people_of_release
-from duckanon.audit.release import audit_release, count_rows
+from duckanon.audit.release import audit_release
+from duckanon.audit.shown import count_rows
 from duckanon.census.counting import take_census
 from duckanon.census.people import people_told
 from duckanon.census.source import BoundSource, bind_source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -53,9 +53,23 @@ class DistinctRows(Rows):
     """A relation that is read once: all is asked of its different rows, as they were counted."""
 
     def __init__(self, counts: RowCounts, qi: Sequence[str], scratch: Scratch) -> None:
-        super().__init__(Relation((counts.table.name,), "table"), qi, scratch)
-        self.counts = counts
-        self.classed = ClassedTable(self.relation.parts, qi, copies=counts.copies)
+        numbered = counts.numbered
+        held, keys = (numbered.table, numbered.classes) if numbered else (counts.table, qi)
+        super().__init__(Relation((held.name,), "table"), keys, scratch)
+        self.counts, self._names = counts, qi
+        others = [name for name in counts.names if name not in qi]
+        self.classed = ClassedTable(self.relation.parts, keys, copies=counts.copies, others=others)
+
+    def sizes_by(self, *columns: str, whole: bool = False) -> exp.Select:
+        """How many rows x have the same in these columns; `whole`: and in all quasi-identifiers."""
+        counts, keys, held = self.counts, self.qi, cast(exp.Expr, self.relation.table)
+        number = sql("SUM(:copies)", copies=column(counts.copies))
+        if counts.relation is not None and any(name not in counts.names for name in columns):
+            number = sql("COUNT(*)")
+            rows = counts.numbered.relation if counts.numbered else None
+            held, keys = (rows.subquery("rows"), keys) if rows is not None else (counts.relation, self._names)
+        grouped = [column(name) for name in (*(keys if whole else ()), *columns)]
+        return exp.select(number.as_("x")).from_(held).group_by(*grouped)
 
 
 class People(Rows):

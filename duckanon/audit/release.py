@@ -9,10 +9,10 @@ from sqlglot import exp
 from duckanon.audit import AskedSizes, Audit, AuditedColumn, DistinctRows, People, audit
 from duckanon.audit.covering import covered_by
 from duckanon.audit.linkable import linkable
+from duckanon.audit.shown import kept_of, quasi_identifiers_of
 from duckanon.census.counting import Census
-from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.values import ValueTable
-from duckanon.engine import Engine, Relation
+from duckanon.engine import Engine
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER, Type
 from duckanon.models.questions import Sample
@@ -21,21 +21,8 @@ from duckanon.models.wanted import ancestors
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
-from duckanon.query.names import free_name
 from duckanon.query.steps import select
 from duckanon.search.lattice import Node
-
-
-def count_rows(released: Relation, census: Census, scratch: Scratch) -> RowCounts:
-    """What a release shows, pseudonyms aside: it is read once, where it lies, in the engine of the `scratch`. Kept
-    columns that are set aside, since nearly every row has its own, are asked of the release itself."""
-    names = [*_quasi_identifiers(census), *(v.column.name for v in census.sensitive)]
-    names += [] if census.aside else _kept(census)
-    copies = free_name("n", names)
-    number = sql("COUNT(*)").as_(copies, quoted=True)
-    counts = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
-    kept = scratch.table("distinct_rows", counts, "verify: the rows that are shown, counted")
-    return RowCounts(kept, {name: name for name in names}, copies, released.table if census.aside else None)
 
 
 def audit_release(
@@ -49,7 +36,7 @@ def audit_release(
         reference = _reference(values, census, (people or shown).scratch)
         audited.append(AuditedColumn(values.wanted, values.column.name, _type(values), reference))
     numbers = [v.column.name for v in census.sensitive if v.numeric and v.wanted.publish == "value"]
-    linked = linkable(shown, _kept(census), numbers, policy.k)
+    linked = linkable(shown, kept_of(census), numbers, policy.k)
     risk = risk_asked(policy.thresholds)
     covered = covered_by(counts, census, node, enough_rows(risk), scratch)
     everybody = policy.people(census.rows)
@@ -61,7 +48,7 @@ def audit_release(
 def _asked(counts: RowCounts, census: Census, scratch: Scratch) -> DistinctRows:
     """The counts come to the workbench, where questions cost least, if those of the source have come and are
     no fewer."""
-    qi = _quasi_identifiers(census)
+    qi = quasi_identifiers_of(census)
     if scratch.engine is census.workbench or census.afar is not None:
         return DistinctRows(counts, qi, scratch)
     if _number(counts.table, scratch.engine) > _number(census.table, census.workbench):
@@ -74,15 +61,6 @@ def _asked(counts: RowCounts, census: Census, scratch: Scratch) -> DistinctRows:
 def _number(counts: exp.Table, engine: Engine) -> int:
     ((number,),) = engine.fetch(exp.select("COUNT(*)").from_(counts))
     return int(number)
-
-
-def _quasi_identifiers(census: Census) -> list[str]:
-    return [h.column.name for h in census.hierarchies]
-
-
-def _kept(census: Census) -> list[str]:
-    """The columns that are shown as they are."""
-    return [c.name for c in census.keep if not isinstance(c, Pseudonym)]
 
 
 def _reference(values: ValueTable, census: Census, scratch: Scratch) -> exp.Select:

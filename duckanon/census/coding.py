@@ -1,18 +1,104 @@
-"""The tuples with codes for every level: on the workbench, or in the warehouse if they have stayed there."""
+"""The source with codes for every level: on the workbench, or in the warehouse if it was to stay there."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
 from sqlglot import exp
 
-from duckanon.census.tuples import Tuples
-from duckanon.census.values import ValueTable
-from duckanon.engine import Warehouse
+from duckanon.census.packed import SourceValues, can_be_packed, packed_census
+from duckanon.census.people import count_people
+from duckanon.census.source import BoundSource
+from duckanon.census.tuples import Tuples, count_tuples, enough_rows, spans_of
+from duckanon.census.values import ValueTable, value_table
+from duckanon.engine import Engine, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER
+from duckanon.engine.warehouse import Told
 from duckanon.hierarchy import Hierarchy
+from duckanon.hierarchy.build import Built, build_hierarchies
+from duckanon.hierarchy.ground import build_ground
 from duckanon.models.column_steps import KNOWN
 from duckanon.models.wanted import ancestors
+from duckanon.policy import Policy
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
+
+_NOTE = "the census: codes of every level"
+
+
+@dataclass(frozen=True)
+class CensusAfar:
+    """Where the table of a census is that has stayed in the warehouse, with the values of its sensitive columns."""
+
+    warehouse: Warehouse
+    values: tuple[exp.Table, ...]
+
+
+@dataclass(frozen=True)
+class Coded:
+    """The source as it was counted: the table of the census, and what its codes mean."""
+
+    table: exp.Table
+    built: Built
+    sensitive: tuple[ValueTable, ...]
+    rows: int  # of the source
+    people: int | None = None  # of it, where people are counted
+    afar: CensusAfar | None = None
+    counted: RowCounts | None = None
+
+
+def code_source(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Coded:
+    if can_be_packed(policy, source):
+        return _code_values(policy, source, scratch, told)
+    return _code_tuples(policy, source, scratch, told)
+
+
+def _code_values(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Coded:
+    """The values come first, then the rows by their codes."""
+    values = SourceValues(source, scratch)
+    rows = enough_rows(policy, values.count()[0], scratch)
+    built = build_hierarchies(list(source.quasi_identifiers), values, source.warehouse, scratch, policy.unmapped)
+    sensitive = _sensitive(source, lambda _: values.table, False, scratch)
+    census = packed_census(values, built, sensitive, len(source.keep), spans_of(policy, built.hierarchies))
+    table = scratch.collected("census", census, _NOTE, source.warehouse, told)
+    values.clear()
+    return Coded(table, built, tuple(sensitive), rows)
+
+
+def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told) -> Coded:
+    """The tuples are counted first, then coded."""
+    tuples = count_tuples(policy, source, scratch, told)
+    built = tuples.built
+    people = count_people(policy, tuples.every, scratch.workbench)
+    sensitive = _sensitive(source, lambda at: with_values(at, tuples, scratch), people is not None, scratch)
+    engine, afar = cast(Engine, scratch.workbench), None
+    mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]
+    if tuples.warehouse is not None:
+        engine = tuples.warehouse
+        afar = CensusAfar(tuples.warehouse, tuple(sent_values(v, tuples.warehouse, scratch) for v in sensitive))
+        mappings, known = [sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
+    coded = coded_tuples(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
+    table = scratch.kept("census", coded, _NOTE, engine)
+    if engine.temporary_tables:
+        scratch.drop(tuples.every)
+        scratch.drop(tuples.known)
+    return Coded(table, built, tuple(sensitive), tuples.rows, people, afar, tuples.counted)
+
+
+def _sensitive(
+    source: BoundSource, values_of: Callable[[int], exp.Table], people: bool, scratch: Scratch
+) -> list[ValueTable]:
+    """What is known of the sensitive columns; `values_of`: where the values s{j} of one are counted."""
+    sensitive = []
+    for index, (asked, c) in enumerate(source.sensitive):
+        place = len(source.quasi_identifiers) + index  # after those of the quasi-identifiers
+        ground = partial(build_ground, place, asked, c, source.warehouse, scratch)
+        sensitive.append(value_table(index, asked, c, values_of(index), people, scratch, ground))
+    return sensitive
 
 
 def with_values(index: int, tuples: Tuples, scratch: Scratch) -> exp.Table:

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import cast
 
 from sqlglot import exp
 
 from duckanon.census.aside import Aside, set_aside, without_kept
-from duckanon.census.coding import coded_tuples, sent_codes, sent_values, with_values
-from duckanon.census.people import linked_by_pseudonym, must_name_everybody, repeated_identifiers
+from duckanon.census.coding import CensusAfar, code_source
+from duckanon.census.people import linked_by_pseudonym, repeated_identifiers
 from duckanon.census.plain import plain
 from duckanon.census.population import CountedPopulation, count_population
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
-from duckanon.census.tuples import count_tuples
-from duckanon.census.values import ValueTable, value_table
-from duckanon.engine import Column, Engine, Warehouse, Workbench
+from duckanon.census.values import ValueTable
+from duckanon.engine import Column, Engine, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
 from duckanon.errors import EngineError, Fault, SourceError
 from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.ground import build_ground
 from duckanon.hierarchy.unmapped import Unmapped
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, same, sql, text_of
 
+# A source with more rows is worth statements that only spare time.
+MANY_ROWS = 200_000
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
 
 
 def _unheard(counts: int) -> None:
     pass
-
-
-@dataclass(frozen=True)
-class CensusAfar:
-    """Where the table of a census is that has stayed in the warehouse, with the values of its sensitive columns."""
-
-    warehouse: Warehouse
-    values: tuple[exp.Table, ...]
 
 
 @dataclass(frozen=True)
@@ -92,6 +82,10 @@ class Census:
         if self.afar is None:
             return self.scratch.table(thing, query, note)
         return self.scratch.sent(thing, query, note, self.afar.warehouse)
+
+    @property
+    def is_large(self) -> bool:
+        return self.rows > MANY_ROWS
 
     @property
     def codes(self) -> list[str]:
@@ -154,33 +148,15 @@ def take_census(
     counts there are before they come. `whole`: kept columns are counted, whatever that costs."""
     aside = None if whole else set_aside(policy, source)
     counted = without_kept(source) if aside else source
-    tuples = count_tuples(policy, counted, scratch, _limited(policy, told))
-    built, rows = tuples.built, tuples.rows
-    people = _people(policy, tuples.every, scratch.workbench)
-    sensitive = []
-    for index, (asked, c) in enumerate(source.sensitive):
-        place = len(built.hierarchies) + index  # after those of the quasi-identifiers
-        ground = partial(build_ground, place, asked, c, source.warehouse, scratch)
-        values = with_values(index, tuples, scratch)
-        sensitive.append(value_table(index, asked, c, values, people is not None, scratch, ground))
-    if tuples.warehouse is None:
-        engine, afar = cast(Engine, scratch.workbench), None
-        mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]
-    else:
-        engine = tuples.warehouse
-        afar = CensusAfar(tuples.warehouse, tuple(sent_values(v, tuples.warehouse, scratch) for v in sensitive))
-        mappings, known = [sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
-    coded = coded_tuples(tuples, sensitive, (mappings, known), len(counted.keep), people is not None)
-    table = scratch.kept("census", coded, "the census: codes of every level", engine)
-    telling = _telling_columns(source, None if aside else tuples.every, rows, engine)
-    if engine.temporary_tables:
-        scratch.drop(tuples.every)
-        scratch.drop(tuples.known)
-    ((coded_rows,),) = engine.fetch(exp.select(sql("CAST(SUM(n) AS BIGINT)")).from_(table))
+    coded = code_source(policy, counted, scratch, _limited(policy, told))
+    table, built, rows = coded.table, coded.built, coded.rows
+    engine: Engine = coded.afar.warehouse if coded.afar else scratch.workbench
+    ((coded_rows,),) = engine.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(table))
     if coded_rows != built.rows:
         raise EngineError(f"the census holds {coded_rows:,} rows, the source {built.rows:,}: nothing can be trusted")
+    telling = _telling_columns(source, table if aside is None and rows == built.rows else None, rows, engine)
     fate = "they are suppressed" if policy.unmapped == "suppress" else "they are shown as the top"
-    warnings = [warning for values in sensitive for warning in values.warnings]
+    warnings = [warning for values in coded.sensitive for warning in values.warnings]
     warnings += [f"{unmapped}: {fate}" for unmapped in built.unmapped]
     warnings += _telling(telling)
     warnings += repeated_identifiers(source)
@@ -188,16 +164,16 @@ def take_census(
         table=table,
         rows=rows,
         hierarchies=built.hierarchies,
-        sensitive=tuple(sensitive),
+        sensitive=coded.sensitive,
         keep=source.keep,
         scratch=scratch,
         warnings=(),
         unmapped=built.unmapped,
         left_out=rows - built.rows,
-        people=people,
+        people=coded.people,
         telling=tuple(telling),
-        counted=tuples.counted,
-        afar=afar,
+        counted=coded.counted,
+        afar=coded.afar,
         aside=aside,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)
@@ -252,17 +228,9 @@ _COARSER = "count it coarser, by the at_least of quasi-identifiers with many val
 _THERE = 'walk the lattice where the rows lie, by search.where = "warehouse"'
 
 
-def _people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
-    if policy.entity is None:
-        return None
-    must_name_everybody(policy, tuples, workbench)
-    ((people,),) = workbench.fetch(exp.select("COUNT(DISTINCT e)").from_(tuples))
-    return int(people)
-
-
 def _telling_columns(source: BoundSource, counts: exp.Table | None, rows: int, engine: Engine) -> dict[str, float]:
     """The kept columns that may identify people by themselves: the share of rows that are alone with their value. They
-    are in the `counts` or, if there are none, in the source itself."""
+    are in the `counts` of an engine or, if there are none of all rows, in the source itself."""
     told = {}
     for position, kept in enumerate(source.keep):
         if isinstance(kept, Pseudonym):
@@ -270,7 +238,8 @@ def _telling_columns(source: BoundSource, counts: exp.Table | None, rows: int, e
         value, number = (column(f"k{position}"), "SUM(n)") if counts is not None else (plain(kept), "COUNT(*)")
         same = exp.select(sql(number).as_("n")).from_(counts if counts is not None else source.table)
         same = same.where(sql(":v IS NOT NULL", v=value)).group_by(value)
-        ((alone,),) = engine.fetch(exp.select("COUNT(*)").from_(same.subquery("c")).where("n = 1"))
+        asked = engine if counts is not None else source.warehouse
+        ((alone,),) = asked.fetch(exp.select("COUNT(*)").from_(same.subquery("c")).where("n = 1"))
         if alone > rows * _TELLING_SHARE:
             told[kept.name] = alone / rows
     return told

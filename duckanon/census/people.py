@@ -59,6 +59,15 @@ def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench)
         raise SourceError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
 
 
+def count_people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
+    """How many there are; None where rows are counted."""
+    if policy.entity is None:
+        return None
+    must_name_everybody(policy, tuples, workbench)
+    ((people,),) = workbench.fetch(exp.select("COUNT(DISTINCT e)").from_(tuples))
+    return int(people)
+
+
 def linked_by_pseudonym(source: BoundSource, census: exp.Table, codes: list[str], engine: Engine) -> Iterator[str]:
     """A pseudonym of the entity holds the rows of a person together, whatever classes they are in."""
     shown = [kept.name for kept in source.keep if isinstance(kept, Pseudonym)]

@@ -3,6 +3,7 @@ the codes of the finest labels that it does."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -55,7 +56,7 @@ def count_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
         counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
         scan = exp.select("*").from_(counted.table)
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told)
-    rows = _enough_rows(policy, every, scratch)
+    rows = enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
     return Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
@@ -100,7 +101,7 @@ def _grouped(rows: exp.Select, source: BoundSource, *more: exp.Expr) -> exp.Sele
     return exp.select(*names, sql("COUNT(*)").as_("n"), *more).from_(rows.subquery("source")).group_by(*names)
 
 
-def _enough_rows(policy: Policy, counted: exp.Table, scratch: Scratch) -> int:
+def enough_rows(policy: Policy, counted: exp.Expr, scratch: Scratch) -> int:
     """How many there are: some, at least."""
     ((rows,),) = scratch.workbench.fetch(exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(counted))
     if rows < _FEWEST_ROWS:
@@ -163,10 +164,9 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
     """What is never published finer is not even counted finer: the values of each column come first, then the tuples by
     the codes of their lowest levels, which go to the warehouse. Where nobody is `told`, the tuples stay there."""
     domains = SourceDomains(source, scratch)
-    rows = _enough_rows(policy, domains.counted[0], scratch)
+    rows = enough_rows(policy, domains.counted[0], scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    numbers = [h.index for h in built.hierarchies if h.lowest and h.column.type.is_number]
-    spans = tuple(numbers) if policy.search.is_local else ()
+    spans = spans_of(policy, built.hierarchies)
     codes = [
         scratch.sent(f"codes_{h.index}", _codes(h, values, spans), f"codes of {h.column.name}", source.warehouse)
         for h, values in zip(built.hierarchies, domains.counted, strict=True)
@@ -184,6 +184,12 @@ def _by_code(policy: Policy, source: BoundSource, scratch: Scratch, told: Told |
     for made in codes:
         scratch.drop(made)
     return Tuples(every, _known(every, built, scratch.workbench, scratch), built, rows, by_code=True, spans=spans)
+
+
+def spans_of(policy: Policy, hierarchies: Iterable[Hierarchy]) -> tuple[int, ...]:
+    """The columns of numbers whose bounds no code tells, and a local method needs."""
+    numbers = [h.index for h in hierarchies if h.lowest and h.column.type.is_number]
+    return tuple(numbers) if policy.search.is_local else ()
 
 
 def _codes(hierarchy: Hierarchy, counted: exp.Table, spans: tuple[int, ...]) -> exp.Select:
@@ -216,11 +222,11 @@ def _scan(source: BoundSource, codes: list[exp.Table], spans: tuple[int, ...]) -
         rows = rows.select(code.as_(f"q{index}")).join(exp.alias_(coded, alias, table=True), on=on, join_type="left")
     rows = rows.select(*(column(name, "source") for _, name in _others(source)))
     rows = rows.select(*(column(f"q{index}", "source").as_(f"v{index}") for index in spans))
-    bounds = [sql(f"{least}(v{index})").as_(f"{name}{index}") for index in spans for least, name in _BOUNDS]
+    bounds = [sql(f"{least}(v{index})").as_(f"{name}{index}") for index in spans for least, name in BOUNDS]
     return _grouped(rows, source, *bounds)
 
 
-_BOUNDS = (("MIN", "from"), ("MAX", "to"))
+BOUNDS = (("MIN", "from"), ("MAX", "to"))
 
 
 def _known(every: exp.Table, built: Built, engine: Engine, scratch: Scratch) -> exp.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from sqlglot import exp
@@ -10,6 +11,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import with_tops, without_unknown
 from duckanon.query.expressions import column, literal, sql
+from duckanon.query.packed import value_counts
 from duckanon.query.steps import select
 
 
@@ -38,15 +40,9 @@ class TupleDomains:
         self._values: exp.Table | None = None
 
     def count(self) -> list[exp.Expr]:
-        """All in one statement: a row of the table values has one value, that of the column with the number q."""
-        columns = [column(name) for name in self._names]
-        own = exp.Case()
-        for index, value in enumerate(columns):
-            own = own.when(sql("GROUPING(:value) = 0", value=value), literal(index), copy=False)
-        each = exp.GroupingSets(expressions=[exp.Tuple(expressions=[value]) for value in columns])
-        values = select(*columns, q=own, n="CAST(SUM(n) AS BIGINT)").from_(self.tuples).group_by(each)
+        values = value_counts(self.tuples, self._names, "CAST(SUM(n) AS BIGINT)")
         table = self._values = self._scratch.table("values", values, "values of the quasi-identifiers")
-        return [_of(table, index, name) for index, name in enumerate(self._names)]
+        return domains_of(table, self._names)
 
     def leave_out(self, schemes: list[Scheme]) -> None:
         self.tuples = without_unknown(self.tuples, schemes, self._scratch)
@@ -57,6 +53,11 @@ class TupleDomains:
     def forget(self) -> None:
         if self._values is not None:
             self._scratch.drop(self._values)
+
+
+def domains_of(values: exp.Table, names: Sequence[str]) -> list[exp.Expr]:
+    """Of the first columns whose `value_counts` are kept a relation (value, n) each."""
+    return [_of(values, index, name) for index, name in enumerate(names)]
 
 
 def _of(values: exp.Table, index: int, name: str) -> exp.Expr:

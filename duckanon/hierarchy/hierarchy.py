@@ -65,6 +65,11 @@ class Hierarchy:
         """Those of them that tell values apart: below the top. The census has their codes, and no others."""
         return range(self.lowest, min(self.highest + 1, self.height))
 
+    @property
+    def base(self) -> int:
+        """What no code of its is as large as, at any level; 0 is NULL, or the top."""
+        return self.levels[0].values + 1
+
     def code(self, level: int) -> str:
         """The census column that holds this hierarchy's codes of one level below the top."""
         return f"q{self.index}_{level}"

@@ -76,19 +76,28 @@ def _may_be_dates(scheme: Scheme) -> bool:
 
 def without_unknown(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
     """The tuples without those that have a value which some hierarchy does not know."""
-    strange = [_strange(u, q) for s in schemes if (u := s.unknown(q := column(f"q{s.index}"))) is not None]
-    query = exp.select("*").from_(tuples).where(exp.not_(exp.paren(any_of(strange))))
+    query = exp.select("*").from_(tuples).where(exp.not_(exp.paren(is_unknown(schemes))))
     return scratch.table("known", query, "the source, without the rows that a hierarchy does not know")
+
+
+def is_unknown(schemes: list[Scheme]) -> exp.Expr:
+    """Whether a row q0 … has a value that some hierarchy does not know."""
+    return any_of(_strange(u, q) for s in schemes if (u := s.unknown(q := column(f"q{s.index}"))) is not None)
 
 
 def with_tops(tuples: exp.Table, schemes: list[Scheme], scratch: Scratch) -> exp.Table:
     """The tuples as text, with the top in place of every value which the hierarchy does not know."""
-    shown = {f"q{s.index}": shown_as_top(s.unknown(q := column(f"q{s.index}")), q, s.top, text_of(q)) for s in schemes}
+    shown = as_tops(schemes)
     names = [c.name for c in scratch.workbench.columns(tuples) if c.name != "n"]
     replaced = exp.select(*(shown.get(name, column(name)).as_(name) for name in names), "n").from_(tuples)
     query = exp.select(*map(column, names), sql("CAST(SUM(n) AS BIGINT)").as_("n")).from_(replaced.subquery("shown"))
     query = query.group_by(*map(column, names))
     return scratch.table("known", query, "the source, with the top for what a hierarchy does not know")
+
+
+def as_tops(schemes: list[Scheme]) -> dict[str, exp.Expr]:
+    """What is shown of the columns q0 … that have values which their hierarchies do not know: texts, or the top."""
+    return {f"q{s.index}": shown_as_top(s.unknown(q := column(f"q{s.index}")), q, s.top, text_of(q)) for s in schemes}
 
 
 def shown_as_top(unknown: exp.Expr | None, value: exp.Expr, top: str, label: exp.Expr) -> exp.Expr:

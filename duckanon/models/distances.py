@@ -21,7 +21,7 @@ def distances(
     counts: ValueCounts, reference: exp.Query, ordered: bool, nodes: Sequence[str] = ()
 ) -> dict[str, exp.Query]:
     """Steps, the last of which is `distances`: how far each class lies."""
-    valued = select(*counts.keys, column("y")).from_(table("counts")).where(sql("v IS NOT NULL"))
+    valued = select(*counts.keys, column("y"), z=counts.of_values).from_(table("counts")).where(sql("v IS NOT NULL"))
     if nodes:
         steps = _mean_distance(counts, nodes)
     else:
@@ -47,7 +47,7 @@ def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:
     """Half of Σ|p − q| is the sum of the differences above 0, and a value that a class lacks has none."""
     return {
         "totals": _TOTALS,
-        "gaps": _gaps(counts, "valued", "reference", "v"),
+        "gaps": _gaps(counts, "valued", "reference", "v", column("z")),
         "distances": select(distance=_APART).from_(table("gaps")).group_by(*counts.groups),
     }
 
@@ -55,17 +55,18 @@ def _equal_distance(counts: ValueCounts) -> dict[str, exp.Query]:
 def _mean_distance(counts: ValueCounts, nodes: Sequence[str]) -> dict[str, exp.Query]:
     """The mean of the equal distances at all levels. A value that the reference lacks is below no node of it: it is far
     from all."""
-    steps: dict[str, exp.Query] = {"totals": _TOTALS, "gaps_0": _gaps(counts, "valued", "reference", "v")}
+    steps: dict[str, exp.Query] = {"totals": _TOTALS, "gaps_0": _gaps(counts, "valued", "reference", "v", column("z"))}
     for level, node in enumerate(nodes, start=1):
         keys = [column(key.name, "valued") for key in counts.groups]
-        placed = select(*keys, column("y", "valued"), node=column(node, "reference")).from_(table("valued"))
-        of_class = select(*counts.groups, column("node"), y="SUM(y)").from_(table(f"placed_{level}"))
+        of_values = [column("y", "valued"), column("z", "valued")]
+        placed = select(*keys, *of_values, node=column(node, "reference")).from_(table("valued"))
+        of_class = select(*counts.groups, column("node"), y="SUM(y)", z="MAX(z)").from_(table(f"placed_{level}"))
         of_all = select(node=column(node), n="SUM(n)").from_(table("reference"))
         steps |= {
             f"placed_{level}": placed.join(table("reference"), on=sql("valued.v = reference.v"), join_type="left"),
             f"class_nodes_{level}": of_class.group_by(*counts.groups, column("node")),
             f"nodes_{level}": of_all.group_by(column(node)),
-            f"gaps_{level}": _gaps(counts, f"class_nodes_{level}", f"nodes_{level}", "node"),
+            f"gaps_{level}": _gaps(counts, f"class_nodes_{level}", f"nodes_{level}", "node", column("z")),
         }
     levels = [exp.select("*").from_(table(f"gaps_{level}")) for level in range(1 + len(nodes))]
     mean = sql(f"{_APART} / :levels", levels=double(len(levels)))
@@ -80,11 +81,10 @@ _TOTALS = select(total="SUM(n)").from_(table("reference"))
 _APART = "SUM(CASE WHEN q >= p THEN CAST(0 AS DOUBLE) ELSE p - q END)"
 
 
-def _gaps(counts: ValueCounts, of_class: str, of_all: str, by: str) -> exp.Select:
-    """Of every value, or node, of a class its share p there, and q of the reference."""
+def _gaps(counts: ValueCounts, of_class: str, of_all: str, by: str, whole: exp.Expr) -> exp.Select:
+    """Of every value, or node, of a class its share p of the whole there, and q of the reference."""
     keys = [column(key.name, of_class) for key in counts.groups]
     y, n = column("y", of_class), sql("COALESCE(:n, 0)", n=column("n", of_all))
-    whole = exp.Window(this=exp.Sum(this=y.copy()), partition_by=[key.copy() for key in keys])
     on = exp.EQ(this=column(by, of_class), expression=column(by, of_all))
     gaps = select(*keys, p=_ratio(y, whole), q=_ratio(n, column("total"))).from_(table(of_class))
     return gaps.join(table(of_all), on=on, join_type="left").join(table("totals"), join_type="cross")

@@ -208,7 +208,7 @@ MODELS = (BasicLikeness(), EnhancedLikeness(), Disclosure())
 def likenesses(counts: ValueCounts, reference: exp.Query) -> dict[str, exp.Query]:
     """Steps, the last of which is `likenesses`: of every value v of the classes and of the reference (n of each v) its
     share of the latter, the highest and the lowest of q / p over the classes that have it, and how many lack it."""
-    valued = select(*counts.keys, column("y"), of_class=counts.over_class("SUM(y)")).from_(table("counts"))
+    valued = select(*counts.keys, column("y"), of_class=counts.of_values).from_(table("counts"))
     found = select(v="in_classes.v", highest=f"MAX({_Q_TO_P})", lowest=f"MIN({_Q_TO_P})", classes="COUNT(*)")
     found = found.from_(table("in_classes")).join(table("either"), on=sql("in_classes.v = either.v"))
     likeness = select(

@@ -23,6 +23,17 @@ class RowCounts:
     names: Mapping[str, str]  # of columns of the relation, and what they are called in the table
     copies: str = "n"
     relation: exp.Table | None = None  # itself, where some of its columns are not in the table
+    numbered: NumberedRows | None = None
+
+
+@dataclass(frozen=True)
+class NumberedRows:
+    """The same rows with few numbers in place of their quasi-identifiers, beside which their other columns have the
+    names of the relation."""
+
+    table: exp.Table
+    classes: tuple[str, ...]  # columns of these numbers
+    relation: exp.Select | None = None  # all rows, with the numbers and the columns that are not in the table
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,7 @@ class ClassedTable:
     qi: Sequence[str]
     person: str | None = None
     copies: str | None = None
+    others: Sequence[str] | None = None  # the only columns by which rows of a class differ, if each is there once
 
     @property
     def groups(self) -> list[exp.Column]:
@@ -94,7 +106,10 @@ class ClassedTable:
         first, keys = self._first(v=value), [*self.groups, column("v")]
         if self.person:
             return ValueCounts(self.groups, {**first, **self._people(keys)}, people=True, sized=True)
-        counts = select(*keys, y=self.number).from_(table(self.renamed)).group_by(*keys)
+        if self.others is not None and [column(name) for name in self.others] == [value]:
+            counts = select(*keys, y="n").from_(table(self.renamed))  # as they are counted already
+        else:
+            counts = select(*keys, y=self.number).from_(table(self.renamed)).group_by(*keys)
         return ValueCounts(self.groups, {**first, "counts": counts})
 
     def _people(self, keys: list[exp.Column]) -> dict[str, exp.Query]:
@@ -125,12 +140,13 @@ class Subset:
 @dataclass(frozen=True)
 class ValueCounts:
     """The last of its steps, `counts`: of every class and every value v there, NULL included, y rows or `people`.
-    Where it is `sized`, x is the size of the class."""
+    Where it is `sized`, x is the size of the class; where it is `kept` so, z is the sum of y of its values."""
 
     groups: Sequence[exp.Column]
     steps: Mapping[str, exp.Query]
     people: bool = False
     sized: bool = False
+    summed: bool = False
 
     def asked(self, final: exp.Select, **steps: exp.Query) -> exp.Select:
         """A question, by further steps."""
@@ -150,18 +166,25 @@ class ValueCounts:
         """The same with all sizes, as one step. `numbered`: a number stands for the class, which is faster to group by;
         for that an engine must have all counts in one place."""
         if not numbered:
-            sized = select(*self.keys, column("y"), column("x")).from_(table("shares"))
-            return self._of(self.groups, self.asked(sized, shares=self.shares))
+            sized = select(*self.keys, column("y"), x=self._size, z=self.over_class(_OF_VALUES)).from_(table("counts"))
+            return self._of(self.groups, self.asked(sized))
         nth = select(*self.keys, column("y"), *self._x, nth="ROW_NUMBER() OVER ()").from_(table("counts"))
-        sized = select(g0=self.over_class("MIN(nth)"), v="v", y="y", x=self._size).from_(table("nth"))
+        sized = select(g0=self.over_class("MIN(nth)"), v="v", y="y", x=self._size, z=self.over_class(_OF_VALUES)).from_(
+            table("nth")
+        )
         return self._of([column("g0")], self.asked(sized, nth=nth))
 
     def kept(self, name: exp.Table) -> ValueCounts:
         """The same, where a table keeps their sizes."""
-        return self._of(self.groups, select(*self.keys, column("y"), column("x")).from_(name))
+        return self._of(self.groups, select(*self.keys, column("y"), column("x"), column("z")).from_(name))
 
     def _of(self, groups: Sequence[exp.Column], counts: exp.Select) -> ValueCounts:
-        return ValueCounts(groups, {"counts": counts}, self.people, sized=True)
+        return ValueCounts(groups, {"counts": counts}, self.people, sized=True, summed=True)
+
+    @property
+    def of_values(self) -> exp.Expr:
+        """In a step without NULL: the sum of y over the class."""
+        return column("z") if self.summed else self.over_class("SUM(y)")
 
     @property
     def _x(self) -> list[exp.Column]:
@@ -195,6 +218,7 @@ class ValueCounts:
         return exp.Window(this=sql(figure), partition_by=[group.copy() for group in self.groups], order=ordering)
 
 
+_OF_VALUES = "SUM(CASE WHEN v IS NOT NULL THEN y END)"
 HIGHEST_SHARE = "MAX(CAST(y AS DOUBLE) / CAST(x AS DOUBLE))"
 
 

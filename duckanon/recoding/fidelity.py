@@ -28,8 +28,6 @@ _MOST_PAIRS = 15
 # Of a column with more labels, nearly every pair of values is there once: that is no association.
 _MOST_LABELS = 1_000
 _DIGITS = 2
-# Rows of a source that all questions are asked of at once.
-_TOGETHER = 200_000
 
 _FIGURES = 5
 Figures = list[Any]  # so many numbers, or None
@@ -66,6 +64,7 @@ class Fidelity:
     sensitive: tuple[Variable, ...]
     source: exp.Select
     release: exp.Select
+    distinct: bool = False  # no two cells of the release are alike, and they are kept
 
     def figures(self, census: Census) -> dict[str, Any]:
         """What a result says of it."""
@@ -89,14 +88,19 @@ class Fidelity:
         codes = [f"v{variable.index}" for variable in (*self.quasi_identifiers, *self.sensitive)]
         cells = exp.select(*map(column, codes), sql("SUM(n)").as_("n")).from_(self.release.subquery("cells"))
         cells = cells.group_by(*map(column, codes))
-        if census.rows <= _TOGETHER:
+        if not census.is_large:
             steps = f"source AS NOT MATERIALIZED ({_text(self.source)}), release AS ({_text(cells)})"
             return _told(steps, asked, census.workbench)
+        if self.distinct:
+            return self._one_by_one(asked, self.release, census)
         kept = census.scratch.table("found_again", cells, "the released cells, as analysts find them")
-        steps = f"source AS ({_text(self.source)}), release AS (FROM {_text(kept)})"
-        answers = [answer for question in asked for answer in _told(steps, [question], census.workbench)]
+        answers = self._one_by_one(asked, exp.select("*").from_(kept), census)
         census.scratch.drop(kept)
         return answers
+
+    def _one_by_one(self, asked: list[Question], release: exp.Select, census: Census) -> list[Figures]:
+        steps = f"source AS ({_text(self.source)}), release AS ({_text(release)})"
+        return [answer for question in asked for answer in _told(steps, [question], census.workbench)]
 
     def _pairs(self) -> Iterator[tuple[Variable, Variable]]:
         every = chain(product(self.quasi_identifiers, self.sensitive), combinations(self.quasi_identifiers, 2))
@@ -109,8 +113,8 @@ class Shows(Protocol):
         """The code that a released cell shows of a quasi-identifier; code and number of what it may show."""
 
 
-def fidelity_of(census: Census, released: exp.Select, shows: Shows) -> Fidelity:
-    """The census beside its `released` cells, which are named so."""
+def fidelity_of(census: Census, released: exp.Select, shows: Shows, distinct: bool = False) -> Fidelity:
+    """The census beside its `released` cells, which are named so. `distinct`: these are kept, each once."""
     source, release = exp.select("n").from_(census.table), released.select(column("n", "cells"))
     variables: list[Variable] = []
     for h in (h for h in census.hierarchies if h.coded):
@@ -126,7 +130,7 @@ def fidelity_of(census: Census, released: exp.Select, shows: Shows) -> Fidelity:
         source = source.select(sql("COALESCE(:s, 0)", s=column(f"s{values.index}")).as_(f"v{index}"))
         release = release.select(sql("COALESCE(:s, 0)", s=column(f"s{values.index}", "cells")).as_(f"v{index}"))
         sensitive.append(Variable(index, values.column.name, values.distinct, numbers, numbers))
-    return Fidelity(quasi_identifiers, tuple(sensitive), source, release)
+    return Fidelity(quasi_identifiers, tuple(sensitive), source, release, distinct)
 
 
 def _told(steps: str, asked: list[Question], workbench: Workbench) -> list[Figures]:

@@ -100,11 +100,20 @@ class FullDomain:
 
     def cells(self) -> tuple[Cells, list[Shown]]:
         """The cells that are released, and how their quasi-identifiers are shown."""
-        codes = self.numbers.codes("cells") | {name: column(name, "cells") for name in self.at.census.others}
-        selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
-        cells = self.numbers.joined(self.at.with_cells(selected), "classes")
-        cells = cells.group_by(*codes.values()) if codes else cells
-        return Cells(cells, (*codes, "n")), self.numbers.shown(self.at.labels())
+        return self._cells, self.numbers.shown(self.at.labels())
+
+    @cached_property
+    def _cells(self) -> Cells:
+        census, codes = self.at.census, self.numbers.codes("cells")
+        names = (*codes, *census.others, "n")
+        if not census.is_large or self.numbers:
+            codes |= {name: column(name, "cells") for name in census.others}
+            selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
+            cells = self.numbers.joined(self.at.with_cells(selected), "classes")
+            return Cells(cells.group_by(*codes.values()) if codes else cells, names)
+        note = "the cells that are released"
+        kept = census.scratch.table("released_cells", self.at.cells_of(self.good), note)
+        return Cells(exp.select(*map(column, names)).from_(kept), names, kept)
 
     def types(self) -> dict[str, Type]:
         return self.at.types()
@@ -150,8 +159,12 @@ class FullDomain:
             numbers = numbers_of(hierarchy, column(f"code_{level}"), exp.select().from_(hierarchy.mapping))
             return column(hierarchy.code(level), "cells"), numbers
 
+        census, kept = self.at.census, self._cells.kept
+        if kept is not None:
+            cells = exp.select().from_(exp.alias_(kept, "cells", table=True))
+            return fidelity_of(census, cells, shows, distinct=not census.keep).figures(census)
         released = self.numbers.joined(self.at.with_cells(self._classes()), "classes")
-        return fidelity_of(self.at.census, released, shows).figures(self.at.census)
+        return fidelity_of(census, released, shows).figures(census)
 
     def utility(self) -> dict[str, Any]:
         return utility_of(self.measurer.policy, self.at.census, self.measured, self.good).as_json()

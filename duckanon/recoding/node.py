@@ -12,7 +12,8 @@ from duckanon.engine import Type
 from duckanon.engine.types import DOUBLE, TEXT
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
-from duckanon.query.steps import with_steps
+from duckanon.query.packing import Packing
+from duckanon.query.steps import select, with_steps
 from duckanon.recoding.over_source import Coding, Label
 from duckanon.recoding.rows import Shown
 from duckanon.search.lattice import Node
@@ -81,6 +82,30 @@ class NodeClasses:
         """The `cells` of the census that are in the `classes`."""
         on = same(self.keys, "cells", "classes", nulls=False)
         return classes.join(exp.alias_(self.census.table, "cells", table=True), on=on)
+
+    def cells_of(self, classes: exp.Table) -> exp.Select:
+        """The cells of the census in these classes at the levels of the node: codes, sensitive values, kept ones, n.
+        They are counted by packed codes, and then held against the classes: there are fewer of them."""
+        census = self.census
+        of_class = [h for h, level in zip(census.hierarchies, self.node, strict=True) if level < h.height]
+        keys, values = Packing(h.base for h in of_class), Packing(v.distinct + 1 for v in census.sensitive)
+        packed_keys = keys.packed(f'"{key}"' for key in self.keys)
+        packed_values = values.packed(f"COALESCE(s{v.index}, 0)" for v in census.sensitive)
+        words = {f"w{at}": sql(word) for at, word in enumerate(packed_keys)}
+        others = {f"v{at}": sql(word) for at, word in enumerate(packed_values)}
+        kept = [column(name) for name in census.others if not name.startswith("s")]
+        cells = select(*kept, **words, **others, n="SUM(n)").from_(census.table)
+        cells = cells.group_by(*kept, *map(column, (*words, *others)))
+        held = select(**{name: word.copy() for name, word in words.items()}).from_(classes)
+        codes = keys.unpacked([f"packed_cells.{name}" for name in words])
+        shown = {key: sql(f"CAST({code} AS INTEGER)") for key, code in zip(self.keys, codes, strict=True)}
+        codes = values.unpacked([f"packed_cells.{name}" for name in others])
+        for v, code in zip(census.sensitive, codes, strict=True):
+            shown[f"s{v.index}"] = sql(f"NULLIF(CAST({code} AS INTEGER), 0)")
+        figures = [column(name, "packed_cells") for name in (*(k.name for k in kept), "n")]
+        query = select(*figures, **shown).from_(table("packed_cells"))
+        query = query.join(table("held_classes"), on=same(words, "packed_cells", "held_classes", nulls=False))
+        return with_steps(query, packed_cells=cells, held_classes=held)
 
     def shown_by(self, classes: exp.Select) -> Census:
         """The census as a release of the `classes` shows it."""

@@ -84,6 +84,7 @@ class Cells:
 
     query: exp.Select
     names: tuple[str, ...]
+    kept: exp.Table | None = None  # a table that holds them, and nothing else
 
 
 Steps = dict[str, exp.Select]  # by their names; the last are the `labelled_cells`: r0 …, n
@@ -118,7 +119,8 @@ def label_steps(
     names, and n."""
     # Pseudonyms are made here, where there are the fewest, and where the order of the release is still to come: it must
     # not be that of the values behind them.
-    released = labels.cells(pseudonymized(cells.query, cells.names, census.keep, census.scratch))
+    shown_cells = pseudonymized(cells.query, cells.names, census.keep, census.scratch)
+    released = shown_cells if cells.kept and shown_cells is cells.query else labels.cells(shown_cells)
     steps = {"released_cells": released}
     labelled = exp.select().from_(table("released_cells"))
     named: dict[str, exp.Expr] = {}

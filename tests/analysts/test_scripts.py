@@ -204,7 +204,7 @@ def test_postgresql_with_odd_names(hostile: Folder, duckanon: Command, postgres:
 
 REFUSED = {
     ("postgres", '[search]\nmethod = "climb"\n'): "what only DuckDB knows",
-    ("spark", ""): "temporary tables (the source, counted in one scan)",
+    ("spark", ""): "temporary tables (values of the source, in one scan)",
     ("bigquery", ""): "HUGEINT (mapping table of age)",
     ("snowflake", ""): "HUGEINT (mapping table of age)",
 }
@@ -220,7 +220,7 @@ def test_what_a_dialect_cannot_say_is_refused_by_name(
 
 
 WITHOUT_NUMBERS = {
-    "spark": "temporary tables (the source, counted in one scan)",
+    "spark": "temporary tables (values of the source, in one scan)",
     "bigquery": "NULLS LAST",
     "snowflake": "(UNNEST) (the released rows, from the census)",
 }

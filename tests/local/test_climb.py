@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from duckanon.audit.release import audit_release, count_rows
+from duckanon.audit.release import audit_release
+from duckanon.audit.shown import count_rows
 from duckanon.census.counting import Census
 from duckanon.engine import Relation
 from duckanon.hierarchy import Hierarchy

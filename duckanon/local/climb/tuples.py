@@ -17,9 +17,9 @@ from duckanon.local.costs import UNIT
 from duckanon.local.tables import Tables
 from duckanon.models.classes import judged_classes
 from duckanon.query.dialects import WORKBENCH
+from duckanon.query.packing import Packing
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
-from duckanon.search.packing import Packing
 
 
 class TupleTable(Tables):

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, double, literal, sql
+from duckanon.query.packing import Packing
 from duckanon.search.lattice import Node
-from duckanon.search.packing import Packing
 
 
 class NodeKeys:
@@ -25,8 +25,7 @@ class NodeKeys:
         self._first_cells = [0, *accumulate(sizes)]
 
     def _size(self, hierarchy: Hierarchy) -> int:
-        own = self._largest[hierarchy.index] if self._largest else 0
-        return max(hierarchy.levels[0].values, own) + 1  # code 0 is NULL, or the top
+        return max(hierarchy.base, self._largest[hierarchy.index] + 1 if self._largest else 0)
 
     def keys(self, nodes: list[Node]) -> str:
         """The keys of the nodes, one below the other."""

@@ -776,7 +776,8 @@ WITH `renamed` AS (
     `g1`,
     `g2`,
     `v`,
-    `y`
+    `y`,
+    SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `z`
   FROM `counts`
   WHERE
     NOT `v` IS NULL
@@ -789,7 +790,7 @@ WITH `renamed` AS (
     `valued`.`g0`,
     `valued`.`g1`,
     `valued`.`g2`,
-    CAST(`valued`.`y` AS FLOAT64) / CAST(SUM(`valued`.`y`) OVER (PARTITION BY `valued`.`g0`, `valued`.`g1`, `valued`.`g2`) AS FLOAT64) AS `p`,
+    CAST(`valued`.`y` AS FLOAT64) / CAST(`z` AS FLOAT64) AS `p`,
     CAST(COALESCE(`reference`.`n`, 0) AS FLOAT64) / CAST(`total` AS FLOAT64) AS `q`
   FROM `valued`
   LEFT JOIN `reference`
@@ -1413,7 +1414,8 @@ WITH `renamed` AS (
     `g1`,
     `g2`,
     `v`,
-    `y`
+    `y`,
+    SUM(`y`) OVER (PARTITION BY `g0`, `g1`, `g2`) AS `z`
   FROM `counts`
   WHERE
     NOT `v` IS NULL

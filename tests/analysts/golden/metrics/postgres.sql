@@ -791,7 +791,8 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v",
-    "y"
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "z"
   FROM "counts"
   WHERE
     NOT "v" IS NULL
@@ -804,7 +805,7 @@ WITH "renamed" AS (
     "valued"."g0",
     "valued"."g1",
     "valued"."g2",
-    CAST("valued"."y" AS DOUBLE PRECISION) / CAST(SUM("valued"."y") OVER (PARTITION BY "valued"."g0", "valued"."g1", "valued"."g2") AS DOUBLE PRECISION) AS "p",
+    CAST("valued"."y" AS DOUBLE PRECISION) / CAST("z" AS DOUBLE PRECISION) AS "p",
     CAST(COALESCE("reference"."n", 0) AS DOUBLE PRECISION) / CAST("total" AS DOUBLE PRECISION) AS "q"
   FROM "valued"
   LEFT JOIN "reference"
@@ -1442,7 +1443,8 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v",
-    "y"
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "z"
   FROM "counts"
   WHERE
     NOT "v" IS NULL

@@ -772,7 +772,8 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v",
-    "y"
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "z"
   FROM "counts"
   WHERE
     NOT "v" IS NULL
@@ -785,7 +786,7 @@ WITH "renamed" AS (
     "valued"."g0",
     "valued"."g1",
     "valued"."g2",
-    CAST("valued"."y" AS DOUBLE) / CAST(SUM("valued"."y") OVER (PARTITION BY "valued"."g0", "valued"."g1", "valued"."g2") AS DOUBLE) AS "p",
+    CAST("valued"."y" AS DOUBLE) / CAST("z" AS DOUBLE) AS "p",
     CAST(COALESCE("reference"."n", 0) AS DOUBLE) / CAST("total" AS DOUBLE) AS "q"
   FROM "valued"
   LEFT JOIN "reference"
@@ -1407,7 +1408,8 @@ WITH "renamed" AS (
     "g1",
     "g2",
     "v",
-    "y"
+    "y",
+    SUM("y") OVER (PARTITION BY "g0", "g1", "g2") AS "z"
   FROM "counts"
   WHERE
     NOT "v" IS NULL

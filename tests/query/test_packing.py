@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import duckdb
 import pytest
 
-from duckanon.search.packing import WORD, Packing
+from duckanon.query.packing import WORD, Packing
 
 BASES = {
     "one": [7],
