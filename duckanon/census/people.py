@@ -50,7 +50,7 @@ def gathered(cells: exp.Table | exp.Query, names: list[str], classes: Sequence[s
     return with_steps(exp.select("*").from_(table("both")), **steps, several=several, both=both)
 
 
-def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench) -> None:
+def must_name_everybody(policy: Policy, tuples: exp.Expr, workbench: Workbench) -> None:
     """Rows of nobody: whether they are of one person or of many, no number could be trusted."""
     nobody = exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples).where(sql("e IS NULL"))
     ((rows,),) = workbench.fetch(nobody)
@@ -59,7 +59,7 @@ def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench)
         raise SourceError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
 
 
-def count_people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
+def count_people(policy: Policy, tuples: exp.Expr, workbench: Workbench) -> int | None:
     """How many there are; None where rows are counted."""
     if policy.entity is None:
         return None

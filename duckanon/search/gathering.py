@@ -21,6 +21,7 @@ _FEW = 100_000  # cells of people that are read about as fast as a statement is 
 _SAMPLED = 20_000  # cells of people who are asked where they meet themselves
 _SHARE = 8  # of the cells of people at hand, that many fewer are worth to be made
 _WORTH = 4  # nodes that are to be measured from what is made
+_ALIKE = 0.1  # of the cells of people: fewer are not worth to be counted together
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,28 @@ class Gathered:
 
     def covers(self, finest: Node, highest: Node) -> bool:
         return nowhere_above(self.node, finest) and nowhere_above(highest, self.ceiling)
+
+
+def hardly_alike(census: Census, sensitive: list[int]) -> bool:
+    """Whether nearly all cells of people differ, by some of them, when only these sensitive columns tell them apart.
+    Then the census does as it is: who has two cells that are alike is told apart in any class."""
+    ((rows,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(census.table))
+    if rows <= _FEW:
+        return False
+    keys = [column(name) for name in (*census.finest, *(f"s{index}" for index in sensitive), "e")]
+    alike = exp.select(sql("COUNT(*)").as_("n")).from_(census.table).where(_some(rows)).group_by(*keys)
+    figures = exp.select("COUNT(*)", "SUM(n)").from_(alike.subquery("alike"))
+    ((different, every),) = census.workbench.fetch(figures, "how many cells of people differ")
+    return bool(different and different > (1 - _ALIKE) * every)
+
+
+def _some(cells: int) -> exp.Expr:
+    """Whether somebody is one of those who are asked first, of the people of so many cells."""
+    return sql("HASH(e) % :one_in = 0", one_in=literal(_one_in(cells)))
+
+
+def _one_in(cells: int) -> int:
+    return max(1, cells // _SAMPLED)
 
 
 class Gatherings:
@@ -105,16 +128,14 @@ class Gatherings:
 
     def _guessed(self, node: Node, ceilings: list[Node]) -> list[int]:
         """How many cells of a node meet another one of the same person at each ceiling, by some of the people."""
-        one_in = max(1, self.rows // _SAMPLED)
         if self._sample is None:
-            one = sql("HASH(e) % :one_in = 0", one_in=literal(one_in))
-            some = exp.select("*").from_(self._cells).where(one)
+            some = exp.select("*").from_(self._cells).where(_some(self.rows))
             self._sample = self._census.scratch.table(self._named("some_people"), some, "the cells of some people")
         cells = exp.select(*map(column, self._names(node)), "e").distinct().from_(self._sample)
         parts = [self._meeting(position, ceiling) for position, ceiling in enumerate(ceilings)]
         query = with_steps(exp.select("*").from_(table("met")), cells=cells, met=united(parts))
         met = dict(self._census.workbench.fetch(query, "where people meet themselves"))
-        return [met[position] * one_in for position in range(len(ceilings))]
+        return [met[position] * _one_in(self.rows) for position in range(len(ceilings))]
 
     def _meeting(self, position: int, ceiling: Node) -> exp.Select:
         shared = [column(name) for name in (*self._census.keys(ceiling), "e")]

@@ -21,7 +21,7 @@ from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up, with_population
-from duckanon.search.gathering import Gatherings
+from duckanon.search.gathering import Gatherings, hardly_alike
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
 
@@ -93,7 +93,7 @@ class Measurer:
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
         census = self.census
-        if len(self.asked) == len(census.others):
+        if len(self.asked) == len(census.others) or (self.unit is not ROWS and hardly_alike(census, self.asked)):
             return census.table
         query = rolled_up(census, census.table, census.bottom, self.asked)
         thing = "cells" if census.afar is None else "cells_afar"
