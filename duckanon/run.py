@@ -168,8 +168,8 @@ class Run:
         with timed("verify", "verifying") as facts:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there
-            people = people_of_release(found.recoding, source, released, there)
             shown = count_rows(released, census, there, hashed=self.record.ledger.kept)
+            people = people_of_release(found.recoding, source, shown.counts, there)
             audited = audit_release(policy, shown, census, people, found.recoding.node)
             facts |= {"rows": audited.rows, "classes": audited.classes, "holds": audited.holds}
             levels = found.recoding.levels

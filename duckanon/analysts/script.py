@@ -81,6 +81,8 @@ def _with_rows(executed: Executed, policy: Policy, census: Census) -> Executed:
 
 def _found(measurer: Measurer) -> Node:
     found = search(measurer, lambda *_: None)
+    if measurer.gatherings:
+        measurer.gatherings.forget()  # what the printed statements need of it is made anew, and printed
     if found.answer is None:
         fault = Fault("policy", "no node of the lattice was found to hold", "choose one with --levels")
         raise PolicyError([fault], measurer.policy.file)

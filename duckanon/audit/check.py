@@ -25,6 +25,7 @@ from duckanon.hierarchy.labels import label_list
 from duckanon.policy import Policy
 from duckanon.policy.numbers import AGGREGATES
 from duckanon.policy.profiles import profile_told
+from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, literal, sql, text_of
 from duckanon.query.names import folded
 from duckanon.query.nodes import FloatText
@@ -51,13 +52,15 @@ def check(policy: Policy, warehouse: Warehouse, *, release: bool = False) -> Res
             shown = _Shown(census, relation, there.engine, scratch)
             census = shown.census()
             node, outside = shown.node(said_levels(policy, warehouse)), shown.outside()
-            people = _people_of_release(census, node, source, relation, there)
+            rows = count_rows(relation, census, there)
+            people = _people_of_release(census, node, source, rows.counts, there)
         else:
             relation, node = source_as_released(source, there), (0,) * len(census.hierarchies)
             outside = _finer_than_allowed(census)
             qi = [h.column.name for h in census.hierarchies]
             people = People(relation, qi, there, source.entity.name) if source.entity else None
-        audited = audit_release(policy, count_rows(relation, census, there), census, people, node)
+            rows = count_rows(relation, census, there)
+        audited = audit_release(policy, rows, census, people, node)
         utility = _utility(policy, census, node, audited, _shown_classes(census, relation, there.engine, scratch))
         # In the source itself everybody may be alone: that is why it is anonymized.
         linked = tuple(audited.linkable.warnings(policy.k, census.telling)) if release and audited.linkable else ()
@@ -108,13 +111,13 @@ def source_as_released(source: BoundSource, scratch: Scratch) -> Relation:
 
 
 def _people_of_release(
-    census: Census, node: Node | None, source: BoundSource, relation: Relation, scratch: Scratch
+    census: Census, node: Node | None, source: BoundSource, counts: RowCounts, scratch: Scratch
 ) -> People | None:
     if source.entity is None:
         return None
     if node is None:
         raise ReleaseError("release.to: the release is of no single level, so nobody can tell whose its rows are")
-    return people_of(census, node, source, relation, scratch)
+    return people_of(census, node, source, counts, scratch)
 
 
 class _Shown:

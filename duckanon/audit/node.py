@@ -75,8 +75,9 @@ def audited_rows(recoding: FullDomain, source: BoundSource) -> Audit:
     scratch = census.scratch
     shown = scratch.table("node_rows", recoding.query(source, AS_THEY_ARE), "the rows of the node")
     released = Relation((shown.name,), "table")
-    people = people_of_release(recoding, source, released, scratch)
-    return audit_release(policy, count_rows(released, census, scratch), census, people, recoding.node)
+    counted = count_rows(released, census, scratch)
+    people = people_of_release(recoding, source, counted.counts, scratch)
+    return audit_release(policy, counted, census, people, recoding.node)
 
 
 def told_findings(audited: Audit, measured: Measurement, within: bool) -> tuple[Finding, ...]:

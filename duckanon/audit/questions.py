@@ -13,7 +13,7 @@ from duckanon.engine.scratch import Scratch
 from duckanon.models.k_anonymity import class_sizes
 from duckanon.models.leakage import leakage
 from duckanon.query.counts import ClassedTable, RowCounts, ValueCounts
-from duckanon.query.expressions import column, sql
+from duckanon.query.expressions import column, sql, table
 
 
 class Rows:
@@ -73,16 +73,26 @@ class DistinctRows(Rows):
 
 
 class People(Rows):
-    """A relation in which a person may have several rows, and counts once. `entity` names the person of a row."""
+    """A relation in which a person may have several rows, and counts once. `entity` names the person of a row. Where it
+    is `copies` of rows, only those who are several times in a class are named there, and `everyone` has the rows."""
 
-    def __init__(self, relation: Relation, qi: Sequence[str], scratch: Scratch, entity: str) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        qi: Sequence[str],
+        scratch: Scratch,
+        entity: str,
+        copies: str | None = None,
+        everyone: Relation | None = None,
+    ) -> None:
         super().__init__(relation, qi, scratch)
-        self.classed = ClassedTable(relation.parts, qi, entity)
+        self.classed = ClassedTable(relation.parts, qi, entity, copies)
+        self._everyone = ClassedTable((everyone or relation).parts, qi, entity)
 
     def everybody(self) -> int:
         """How many people there are."""
-        person = column(self.classed.person or "")
-        query = exp.select(sql("COUNT(DISTINCT :person)", person=person)).from_(self.relation.table)
+        person = column(self._everyone.person or "")
+        query = exp.select(sql("COUNT(DISTINCT :person)", person=person)).from_(table(*self._everyone.source))
         ((people,),) = self.ask(query, "verify: people")
         return int(people)
 
@@ -91,4 +101,4 @@ class People(Rows):
         figures = [column(name, "l") for name in ("alp", "highest_lp", "dif")]
         query = exp.select(column("value", "l"), column("n", "t").as_("row_count"), *figures)
         query = query.from_(leakage(counts).subquery("l"))
-        return query.join(self.classed.totals(value).subquery("t"), on=sql("l.value = t.v"))
+        return query.join(self._everyone.totals(value).subquery("t"), on=sql("l.value = t.v"))

@@ -49,8 +49,8 @@ def count_rows(released: Relation, census: Census, scratch: Scratch, hashed: boo
     query = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
     counts = RowCounts(released.table, {name: name for name in names}, copies, relation)
     counting = _Counting(query, counts, census, scratch)
-    if scratch.engine is census.workbench or census.afar is not None:
-        return counting.kept()
+    if scratch.engine is census.workbench or census.afar is not None or census.people is not None:
+        return counting.kept()  # where whose the rows are is asked, too
     return counting.come(scratch.engine.columns(released.table) if hashed else []) or counting.kept()
 
 

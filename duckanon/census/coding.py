@@ -67,11 +67,14 @@ def _code_values(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     values = SourceValues(source, scratch)
     rows = enough_rows(policy, values.count()[0], scratch)
     built = build_hierarchies(list(source.quasi_identifiers), values, source.warehouse, scratch, policy.unmapped)
-    sensitive = _sensitive(source, lambda _: values.table, False, scratch)
-    census = packed_census(values, built, sensitive, len(source.keep), spans_of(policy, built.hierarchies))
+    people = count_people(policy, values.everybody, scratch.workbench)
+    counted = values.table if people is None else values.everybody
+    sensitive = _sensitive(source, lambda _: counted.copy(), people is not None, scratch)
+    spans = spans_of(policy, built.hierarchies)
+    census = packed_census(values, built, sensitive, len(source.keep), spans, people is not None)
     table = scratch.collected("census", census, _NOTE, source.warehouse, told)
     values.clear()
-    return Coded(table, built, tuple(sensitive), rows)
+    return Coded(table, built, tuple(sensitive), rows, people)
 
 
 def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told, hashed: Sequence[Column]) -> Coded:
@@ -95,7 +98,7 @@ def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
 
 
 def _sensitive(
-    source: BoundSource, values_of: Callable[[int], exp.Table], people: bool, scratch: Scratch
+    source: BoundSource, values_of: Callable[[int], exp.Expr], people: bool, scratch: Scratch
 ) -> list[ValueTable]:
     """What is known of the sensitive columns; `values_of`: where the values s{j} of one are counted."""
     sensitive = []

@@ -22,9 +22,11 @@ from duckanon.query.steps import select, united, with_steps
 
 def can_be_packed(policy: Policy, source: BoundSource) -> bool:
     """Where the source is at hand and may be read twice: for its values, and for its tuples. What a query or view gives
-    may be dear, or another thing the next time; people are told apart by more than codes."""
-    lasting = policy.source.file is not None or source.relation.kind == "table"
-    return lasting and source.warehouse.is_workbench and policy.search.where == "workbench" and source.entity is None
+    may be dear, or another thing the next time. Who is counted is asked once more, for every sensitive column: that is
+    cheap only where single columns are read."""
+    by_column = source.relation.kind == "table" or str(policy.source.file).endswith(".parquet")
+    lasting = by_column or (policy.source.file is not None and source.entity is None)
+    return lasting and source.warehouse.is_workbench and policy.search.where == "workbench"
 
 
 class SourceValues:
@@ -37,6 +39,7 @@ class SourceValues:
         self._names = [f"q{index}" for index in range(len(source.quasi_identifiers))]
         names = [*self._names, *(f"s{index}" for index in range(len(source.sensitive)))]
         self.table = scratch.table("values", self._counts(names), "values of the source, in one scan")
+        self.everybody = exp.select("*", sql("1").as_("n")).from_(self.rows.subquery("source")).subquery("everybody")
         self._known: exp.Table | None = None  # of rows that are not left out
 
     @property
@@ -80,15 +83,16 @@ class SourceValues:
 
 
 def packed_census(
-    values: SourceValues, built: Built, sensitive: list[ValueTable], kept: int, spans: tuple[int, ...]
+    values: SourceValues, built: Built, sensitive: list[ValueTable], kept: int, spans: tuple[int, ...], people: bool
 ) -> exp.Select:
-    """The census of the rows as one SELECT: codes of every level, s0 …, k0 …, n; of `spans`, the bounds.
+    """The census of the rows as one SELECT: codes of every level, s0 …, k0 …, n; of `spans`, the bounds; where `people`
+    are counted, e and p.
 
     A row with a value that was not there when these were counted has no word, and is left out: the number of rows
     tells.
     """
     words = Words(values.digits(_coded(built.hierarchies, sensitive, spans)))
-    others = [column(f"k{at}") for at in range(kept)]
+    others = [column(name) for name in (*(f"k{at}" for at in range(kept)), *(["e"] if people else []))]
     bounds = {f"{name}{index}": sql(f"{least}(q{index})") for index in spans for least, name in BOUNDS}
     more = exp.select(*(column(name, "source_rows") for name in (*(k.name for k in others), *(f"q{i}" for i in spans))))
     counts = select(*words.columns, *others, **bounds, n="COUNT(*)").from_(table("coded_rows"))
@@ -99,7 +103,8 @@ def packed_census(
         "packed_tuples": counts.group_by(*words.columns, *others),
         "tuples": exp.select(*words.unpacked, *figures).from_(table("packed_tuples")).where(words.whole),
     }
-    return with_steps(_levels(built.hierarchies, sensitive, figures), **steps)
+    census = _levels(built.hierarchies, sensitive, figures)
+    return with_steps(census.select(sql("0").as_("p")) if people else census, **steps)
 
 
 def _coded(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -12,7 +12,7 @@ from duckanon.engine import Engine, Workbench
 from duckanon.errors import Fault, SourceError
 from duckanon.models.unit import PEOPLE, ROWS, CountingUnit
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, literal, sql, table
+from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import with_steps
 
 # Whether an identifier repeats is asked of so many rows: in a table of visits the same person soon comes again.
@@ -28,17 +28,29 @@ def people_told(source: int | None, released: int | None) -> dict[str, int | Non
     return None if source is None else {"source": source, "released": released}
 
 
-def gathered(cells: exp.Query, names: list[str]) -> exp.Query:
-    """Cells that tell every person apart (names, e, n), with those who are in one cell only gathered into its p."""
-    several = exp.select("e", sql("ROW_NUMBER() OVER ()").as_("id")).from_("cells").group_by("e").having("COUNT(*) > 1")
-    keys, person = [column(name, "cells") for name in names], column("id", "several")
-    alone = sql("CAST(COUNT(CASE WHEN several.id IS NULL THEN 1 END) AS BIGINT)").as_("p")
-    query = exp.select(*keys, person.as_("e"), alone, sql("CAST(SUM(cells.n) AS BIGINT)").as_("n"))
-    query = query.from_(table("cells")).join(table("several"), on=sql("cells.e = several.e"), join_type="left")
-    return with_steps(query.group_by(*keys, person), cells=cells, several=several)
+def gathered(cells: exp.Table | exp.Query, names: list[str], classes: Sequence[str] = ()) -> exp.Query:
+    """Cells that tell people apart (names, e, p, n), with everybody gathered into p who is in one cell only of whatever
+    class: those that `classes` are the keys of or, without these, all cells together. There and in all finer classes
+    p and the different e are the people, and e is a number."""
+    # A table is read as it is: a step that is used several times would be kept first, and copy it.
+    steps = {} if isinstance(cells, exp.Table) else {"cells": cells}
+    of_cells = table("cells") if steps else exp.alias_(cells, "cells", table=True)
+    keys, shared = [column(name, "cells") for name in names], [*classes, "e"]
+    several = exp.select(*map(column, shared), sql("ROW_NUMBER() OVER ()").as_("id")).from_(of_cells)
+    several = several.where(sql("e IS NOT NULL")).group_by(*map(column, shared)).having("COUNT(*) > 1")
+    on, of_several = same(shared, "cells", "several", nulls=False), table("several")
+    met = exp.select(*keys, column("id", "several").as_("e"), sql("0").as_("p"), column("n", "cells"))
+    met = met.from_(of_cells.copy()).join(of_several, on=on)
+    alone = {"p": "SUM(cells.p) + COUNT(cells.e)", "n": "SUM(cells.n)"}
+    numbers = [sql(f"CAST({number} AS BIGINT)").as_(name) for name, number in alone.items()]
+    others = exp.select(*keys, sql("NULL").as_("e"), *numbers).from_(of_cells.copy())
+    others = others.join(of_several.copy(), on=on.copy(), join_type="left").where(sql("several.id IS NULL"))
+    others = others.group_by(*keys) if keys else others
+    both = exp.union(met, others, distinct=False)
+    return with_steps(exp.select("*").from_(table("both")), **steps, several=several, both=both)
 
 
-def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench) -> None:
+def must_name_everybody(policy: Policy, tuples: exp.Expr, workbench: Workbench) -> None:
     """Rows of nobody: whether they are of one person or of many, no number could be trusted."""
     nobody = exp.select(sql("CAST(COALESCE(SUM(n), 0) AS BIGINT)")).from_(tuples).where(sql("e IS NULL"))
     ((rows,),) = workbench.fetch(nobody)
@@ -47,7 +59,7 @@ def must_name_everybody(policy: Policy, tuples: exp.Table, workbench: Workbench)
         raise SourceError([Fault("privacy.entity", what, "leave them out, or name them, in source.query")], policy.file)
 
 
-def count_people(policy: Policy, tuples: exp.Table, workbench: Workbench) -> int | None:
+def count_people(policy: Policy, tuples: exp.Expr, workbench: Workbench) -> int | None:
     """How many there are; None where rows are counted."""
     if policy.entity is None:
         return None

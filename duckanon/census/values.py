@@ -56,7 +56,7 @@ def value_table(
     index: int,
     wanted: Sensitive,
     source_column: Column,
-    tuples: exp.Table,
+    tuples: exp.Expr,
     people: bool,
     scratch: Scratch,
     built: GroundBuilder,

@@ -40,7 +40,8 @@ class NumberedRows:
 @dataclass(frozen=True)
 class ClassedTable:
     """A table, and the quasi-identifiers that make its classes. Every row counts, as often as the column of its
-    `copies` says; or, where a column names the `person` of a row, everybody once."""
+    `copies` says; or, where a column names the `person` of a row, everybody once. With both, copies without a person
+    are of as many people, who are nowhere else in their class."""
 
     source: Sequence[str]
     qi: Sequence[str]
@@ -61,6 +62,8 @@ class ClassedTable:
     @property
     def number(self) -> str:
         """How many there are in a group of the first step's rows."""
+        if self.person and self.copies:
+            return "CAST(SUM(CASE WHEN e IS NULL THEN n ELSE 0 END) AS BIGINT) + COUNT(DISTINCT e)"
         if self.person:
             return "COUNT(DISTINCT e)"
         return "CAST(SUM(n) AS BIGINT)" if self.copies else "COUNT(*)"

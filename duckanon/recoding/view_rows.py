@@ -59,6 +59,12 @@ def generalized_by_level(census: Census, node: Node, source: BoundSource, keep: 
     return _only_labelled(query, computed)
 
 
+def labelled_values(hierarchy: Hierarchy, level: int, step: str, keep: Keeper) -> exp.Select:
+    """Every value of a step that has those of one column, with its label: value and g0 or whichever it is."""
+    query, computed = _with_labels(step, [(hierarchy, level)], keep)
+    return _only_labelled(query.select(column(f"q{hierarchy.index}", step).as_("value")), computed)
+
+
 def generalized_population(census: Census, node: Node, keep: Keeper) -> exp.Select:
     """Every row of the step `population` by the labels that tell classes apart. What the hierarchy does not know is
     covered by none of these, but by the top, which tells nothing."""

@@ -68,6 +68,9 @@ class WarehouseMeasurer(NodeMeasurer):
                 costs[group[position]] += float(cost or 0)
         return [costs[found.node] for found in counts]
 
+    def expect(self, path: list[Node]) -> None:
+        """Every node is asked of the census."""
+
     def is_light_at(self, node: Node, nodes: int) -> bool:
         return nodes <= _TOGETHER
 

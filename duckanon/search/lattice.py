@@ -23,6 +23,11 @@ def meet(nodes: list[Node]) -> Node:
     return tuple(min(levels) for levels in zip(*nodes, strict=True))
 
 
+def join(nodes: list[Node]) -> Node:
+    """The finest node that is nowhere below any of them."""
+    return tuple(max(levels) for levels in zip(*nodes, strict=True))
+
+
 @dataclass(frozen=True)
 class Lattice:
     """All combinations of levels, from the raw table at the bottom to nothing at all at the top, or some in between."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from duckanon.census.counting import brought
-from duckanon.census.people import counting_unit, gathered
+from duckanon.census.people import counting_unit
 from duckanon.models import Finding
 from duckanon.models.classes import class_steps
 from duckanon.models.column_steps import SensitiveRules
@@ -21,6 +21,7 @@ from duckanon.policy import Sensitive
 from duckanon.query.expressions import column, literal, same, sql, table
 from duckanon.query.steps import select, with_steps
 from duckanon.search.cells import rolled_up, with_population
+from duckanon.search.gathering import Gatherings, hardly_alike
 from duckanon.search.lattice import Node
 from duckanon.search.problem import Problem
 
@@ -78,6 +79,8 @@ class Measurer:
         self.least_size = max([policy.k, *needed])
         self.base: exp.Table = like.base if like else self._base()
         self.counted: exp.Table = like.counted if like else self._counted()
+        # Where people are counted, the base tells everybody apart, and nodes are measured from what is made of it.
+        self.gatherings: Gatherings | None = like.gatherings if like else self._gatherings()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
 
     def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
@@ -90,12 +93,9 @@ class Measurer:
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
         census = self.census
-        asked, rows = self.asked, self.unit is ROWS
-        if rows and len(asked) == len(census.others):
+        if len(self.asked) == len(census.others) or (self.unit is not ROWS and hardly_alike(census, self.asked)):
             return census.table
-        query: exp.Query = rolled_up(census, census.table, census.bottom, asked)
-        if not rows:
-            query = gathered(query, [*census.codes, *(f"s{index}" for index in asked)])
+        query = rolled_up(census, census.table, census.bottom, self.asked)
         thing = "cells" if census.afar is None else "cells_afar"
         return census.kept(thing, query, "the census, without what no constraint asks for")
 
@@ -116,6 +116,9 @@ class Measurer:
         query = with_population(self.census, self.base, self.asked)
         return self.census.scratch.table("counted_cells", query, "the census, and the population beside it")
 
+    def _gatherings(self) -> Gatherings | None:
+        return None if self.unit is ROWS else Gatherings(self.census, self.base, self.asked)
+
     def brought(self, node: Node) -> Measurer:
         """One that measures this node on the workbench, for what is made there of it."""
         if self.census.afar is None:
@@ -126,7 +129,11 @@ class Measurer:
         """The steps to the classes of a node, the last of which is `classes`."""
         keys, judged = self.census.keys(node), self.judged if judged is None else judged
         k, unit, sizes = self.policy.k, self.unit, self.size_rules
-        return class_steps(self.counted, keys, k, judged, nulls=False, unit=unit, sizes=sizes)
+        return class_steps(self._cells(node), keys, k, judged, nulls=False, unit=unit, sizes=sizes)
+
+    def _cells(self, node: Node) -> exp.Table:
+        """From which a node is counted."""
+        return self.gatherings.at(node, node).table if self.gatherings else self.counted
 
     def keep_classes(self, node: Node) -> exp.Table:
         """The classes of a node with all their figures, for who asks several things of them."""
@@ -216,7 +223,7 @@ class Measurer:
         value, keys = column(f"s{index}"), self.census.keys(node)
         columns = [column(key) for key in keys]
         counts = exp.select(*columns, value.as_("value"), sql(self.unit.number).as_("y"))
-        counts = counts.from_(self.base).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
+        counts = counts.from_(self._cells(node)).where(sql(":v IS NOT NULL", v=value)).group_by(*columns, value)
         size = column(self.unit.size, "holding_classes")
         figures = {name: sql(figure, size=size) for name, figure in measure.figures.items()}
         on = same(keys, "present_values", "holding_classes", nulls=False)

@@ -62,6 +62,9 @@ class KnownNodes(NodeMeasurer):
                 self.shared.alone[node] = known
         return known
 
+    def expect(self, path: list[Node]) -> None:
+        self.shared.nodes.expect(path)
+
     def is_light_at(self, node: Node, nodes: int) -> bool:
         return self.shared.nodes.is_light_at(node, nodes)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import islice
 
 from duckanon.search import FoundNode, Seen, Step
 from duckanon.search.batch import NodeCounts, NodeMeasurer
@@ -38,11 +37,13 @@ def walk(lattice: Lattice, batch: NodeMeasurer, choose: Choice, seen: Seen, cloc
 
 def _measured(lattice: Lattice, batch: NodeMeasurer, choose: Choice) -> Iterator[NodeCounts]:
     """The nodes of the path, each measured from the aggregate of one before it."""
-    nodes = _path(lattice, choose)
-    for node in nodes:
+    ahead = list(_path(lattice, choose))
+    while ahead:
+        batch.expect(ahead)
         # What is small already is read faster than a statement is planned.
-        together = [node, *islice(nodes, _BATCH - 1 if batch.is_light_at(node, _BATCH) else 0)]
+        together = ahead[: _BATCH if batch.is_light_at(ahead[0], _BATCH) else 1]
         yield from batch.measure(together)
+        del ahead[: len(together)]
 
 
 def _path(lattice: Lattice, choose: Choice) -> Iterator[Node]:

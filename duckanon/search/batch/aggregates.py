@@ -11,9 +11,10 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.search.cells import rolled_up
-from duckanon.search.lattice import Node, meet, nowhere_above
+from duckanon.search.gathering import Gatherings
+from duckanon.search.lattice import Node, join, meet, nowhere_above
 
-_MOST_KEPT = 48  # aggregates kept at a time
+_MOST_KEPT = 47  # aggregates kept at a time, beside what they are made of
 _LIGHT = 120_000  # rows that are read about as fast as a statement is planned
 _STATEMENT = 60_000  # rows that are read while a statement is planned
 _MAKING = 3  # what it costs to make an aggregate, in nodes measured from the one at hand
@@ -24,12 +25,13 @@ class Aggregate:
     """One row per combination of a node's codes (and sensitive values): these, the codes of all levels above, and n."""
 
     node: Node
+    ceiling: Node  # where people are counted, nodes above it need other ones
     table: exp.Table
     rows: int
 
-    def is_light_for(self, nodes: int) -> bool:
-        """Whether so many nodes are measured from it without noticing its size."""
-        return self.rows * nodes <= _LIGHT
+    def covers(self, finest: Node, highest: Node) -> bool:
+        """Whether all nodes between these two can be measured from it."""
+        return nowhere_above(self.node, finest) and nowhere_above(highest, self.ceiling)
 
 
 @dataclass(frozen=True)
@@ -43,16 +45,27 @@ class _Plan:
 class Aggregates:
     """Keeps aggregates, and rolls up new ones where several nodes gain from it."""
 
-    def __init__(self, census: Census, base: exp.Table, sensitive: list[int], population: bool = False) -> None:
+    def __init__(
+        self, census: Census, base: exp.Table | Gatherings, sensitive: list[int], population: bool = False
+    ) -> None:
+        """Of the `base`, from which any node can be measured, or that makes what nodes are measured from."""
         self.census, self.sensitive, self.population = census, sensitive, population
-        self._kept = [Aggregate(census.bottom, base, self._rows(base))]
-        self._persons = self._rows(base, "COUNT(e)") if census.people is not None else 0  # rows of single people
+        self._top = tuple(h.height for h in census.hierarchies)
+        self._gatherings = base if isinstance(base, Gatherings) else None
+        self._given: list[Aggregate] = []
+        if not isinstance(base, Gatherings):
+            self._given.append(Aggregate(census.bottom, self._top, base, self._rows(base)))
+        self._kept: list[Aggregate] = []
         self._known: list[tuple[float, int]] = []  # of measured nodes: how large the domains, how many rows, at most
         self._made = 0
 
     def learn(self, node: Node, classes: int) -> None:
         """How many classes a node has."""
-        insort(self._known, (log(self._most(node)), classes * self._values + self._persons))
+        insort(self._known, (log(self._most(node)), classes * self._values + self._persons(node)))
+
+    def _persons(self, node: Node) -> int:
+        """Rows of single people, whom no node makes fewer."""
+        return self._gatherings.at(node, node).persons if self._gatherings else 0
 
     @property
     def _values(self) -> int:
@@ -61,16 +74,36 @@ class Aggregates:
     @property
     def most(self) -> int:
         """The rows of the finest aggregate, from which any node can be measured."""
-        return self._kept[0].rows
+        return self._gatherings.rows if self._gatherings else self._given[0].rows
 
-    def at(self, node: Node) -> Aggregate:
-        """The smallest aggregate at hand that is nowhere more general than a node."""
-        return min((kept for kept in self._kept if nowhere_above(kept.node, node)), key=lambda kept: kept.rows)
+    def at(self, finest: Node, highest: Node) -> Aggregate:
+        """The smallest aggregate at hand from which all nodes between two can be measured."""
+        found = self._at_hand(finest, highest)
+        if found is None and self._gatherings:
+            self._gatherings.at(finest, highest)
+            found = self._at_hand(finest, highest)
+        assert found is not None  # what is given covers every node
+        return found
+
+    def is_light_for(self, nodes: int, node: Node) -> bool:
+        """Whether so many nodes from one upwards are measured without noticing the size of what they are asked of."""
+        return self._rows_at(node, self._top) * nodes <= _LIGHT
+
+    def _rows_at(self, finest: Node, highest: Node) -> int:
+        """Of what there is now."""
+        found = self._at_hand(finest, highest)
+        return self.most if found is None else found.rows
+
+    def _at_hand(self, finest: Node, highest: Node) -> Aggregate | None:
+        for made in self._gatherings.made[len(self._given) :] if self._gatherings else ():
+            self._given.append(Aggregate(made.node, made.ceiling, made.table, self._rows(made.table)))
+        covering = [kept for kept in (*self._given, *self._kept) if kept.covers(finest, highest)]
+        return min(covering, key=lambda kept: kept.rows, default=None)
 
     def groups(self, nodes: list[Node]) -> Iterator[tuple[list[Node], Aggregate]]:
         """The nodes in groups, each with the aggregate that it is measured from."""
         for group, made in self._planned(nodes).groups:
-            yield group, self._rolled_up(made) if made else self.at(meet(group))
+            yield group, self._rolled_up(made, join(group)) if made else self.at(meet(group), join(group))
 
     def _planned(self, nodes: list[Node]) -> _Plan:
         """How to measure some nodes: together, from the aggregate at hand or from a new one, or in parts."""
@@ -82,7 +115,7 @@ class Aggregates:
 
     def _together(self, nodes: list[Node]) -> _Plan:
         finest = meet(nodes)
-        at_hand = self.at(finest).rows
+        at_hand = self._rows_at(finest, join(nodes))
         as_it_is = _Plan(_STATEMENT + len(nodes) * at_hand, ((nodes, None),))
         size = self._guessed(finest, at_hand)
         made = _Plan(2 * _STATEMENT + _MAKING * at_hand + len(nodes) * size, ((nodes, finest),))
@@ -115,15 +148,16 @@ class Aggregates:
         ]
         return max((part for part in parts if part[0] and part[1]), key=lambda part: gain(part[0]) + gain(part[1]))
 
-    def _rolled_up(self, node: Node) -> Aggregate:
-        query = rolled_up(self.census, self.at(node).table, node, self.sensitive, self.population)
+    def _rolled_up(self, node: Node, highest: Node) -> Aggregate:
+        of = self.at(node, highest)
+        query = rolled_up(self.census, of.table, node, self.sensitive, self.population)
         self._made += 1
         scratch = self.census.scratch
-        of = "".join(f"_s{index}" for index in self.sensitive)
-        table = scratch.table(f"aggregate{of}_{self._made}", query, f"aggregate at node {node}")
+        named = "".join(f"_s{index}" for index in self.sensitive)
+        table = scratch.table(f"aggregate{named}_{self._made}", query, f"aggregate at node {node}")
         if len(self._kept) >= _MOST_KEPT:
-            scratch.drop(self._kept.pop(1).table)
-        self._kept.append(Aggregate(node, table, self._rows(table)))
+            scratch.drop(self._kept.pop(0).table)
+        self._kept.append(Aggregate(node, of.ceiling, table, self._rows(table)))
         return self._kept[-1]
 
     def _rows(self, table: exp.Table, what: str = "COUNT(*)") -> int:

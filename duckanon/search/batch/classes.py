@@ -12,6 +12,7 @@ from duckanon.models.column_steps import SensitiveRules
 from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
 from duckanon.search.batch.keys import NodeKeys, one_below_another
+from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
 
@@ -23,8 +24,9 @@ class NodeClasses:
     levels packed into one key: one GROUP BY counts the classes of all of them.
     """
 
-    def __init__(self, measurer: Measurer, cells: exp.Table, k: int, judged: list[SensitiveRules]) -> None:
+    def __init__(self, measurer: Measurer, cells: exp.Table | Gatherings, k: int, judged: list[SensitiveRules]) -> None:
         """From `cells`, which have the values that are judged."""
+        self._gatherings = cells if isinstance(cells, Gatherings) else None
         self._sizes = measurer.size_rules
         population = measurer.census.population if self._sizes else None
         self.keys = NodeKeys(measurer.census.hierarchies, population.largest if population else None)
@@ -35,6 +37,8 @@ class NodeClasses:
 
     def asked(self, nodes: list[Node], figures: str, what: str) -> Iterator[tuple[Node, list[Any]]]:
         """Figures of each node, over its `classes`; of nodes that share an aggregate in one statement."""
+        if self._gatherings and nodes:
+            self._gatherings.expect_together(nodes)
         for group, base in self.aggregates.groups(nodes) if nodes else ():
             query = f"SELECT node, {figures} FROM ({self._of(group, base)}) AS classes GROUP BY node"
             for position, *row in self._workbench.fetch(query, f"{what} of {len(group)} nodes"):

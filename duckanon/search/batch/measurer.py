@@ -13,6 +13,7 @@ from sqlglot import exp
 from duckanon.census.counting import Census
 from duckanon.search.batch.classes import NodeClasses
 from duckanon.search.cells import rolled_up
+from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurement, Measurer
 
@@ -90,6 +91,10 @@ class NodeMeasurer(ABC):
     def affordable(self, looks: int) -> int:
         """How many nodes may be measured for so many looks at a cell of the census; some always may."""
 
+    @abstractmethod
+    def expect(self, path: list[Node]) -> None:
+        """That these nodes are asked for one after the other, none finer than the one before it."""
+
     def holds(self, counts: NodeCounts) -> bool:
         """Whether a node is an answer: also by the rules on the whole table, which are asked last."""
         budget = self.measurer.problem.budget
@@ -114,7 +119,8 @@ class BatchMeasurer(NodeMeasurer):
 
     def __init__(self, measurer: Measurer) -> None:
         super().__init__(measurer)
-        self._classes = NodeClasses(measurer, measurer.counted, measurer.policy.k, measurer.judged)
+        cells = measurer.gatherings or measurer.counted
+        self._classes = NodeClasses(measurer, cells, measurer.policy.k, measurer.judged)
         self._figures = ", ".join(node_figures(measurer.unit.size).values())
 
     def measure(self, nodes: list[Node]) -> list[NodeCounts]:
@@ -131,8 +137,12 @@ class BatchMeasurer(NodeMeasurer):
             self._sizes.aggregates.learn(node, classes)
         return [found[node] for node in nodes]
 
+    def expect(self, path: list[Node]) -> None:
+        if self.measurer.gatherings:
+            self.measurer.gatherings.expect(path)
+
     def is_light_at(self, node: Node, nodes: int) -> bool:
-        return self._classes.aggregates.at(node).is_light_for(nodes)
+        return self._classes.aggregates.is_light_for(nodes, node)
 
     def affordable(self, looks: int) -> int:
         each = self._classes.aggregates.most * (_ALONE if self.measurer.asks_everything else 1)
@@ -154,10 +164,13 @@ class BatchMeasurer(NodeMeasurer):
         """The classes without their values."""
         if not self.measurer.judged:
             return self._classes
-        population = bool(self.measurer.size_rules)
-        cells = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
-        table = self.census.scratch.table("sizes", cells, "the census, without sensitive values")
-        return NodeClasses(self.measurer, table, self.measurer.least_size, [])
+        if self.measurer.gatherings:
+            cells: exp.Table | Gatherings = self.measurer.gatherings.without_values()
+        else:
+            population = bool(self.measurer.size_rules)
+            counts = rolled_up(self.census, self.measurer.counted, self.census.bottom, [], population)
+            cells = self.census.scratch.table("sizes", counts, "the census, without sensitive values")
+        return NodeClasses(self.measurer, cells, self.measurer.least_size, [])
 
 
 _FEWEST = 60  # nodes that any census affords
