@@ -1,231 +1,30 @@
-"""A warehouse that is a PostgreSQL: the run is one transaction there, and whatever ends it early leaves nothing."""
+"""A warehouse that is a PostgreSQL: its catalog, the source there, and what is published."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 from sqlglot import exp
 
-from duckanon.engine.duckdb.connection import Limits
-from duckanon.engine.duckdb.warehouse import DuckDB
-from duckanon.engine.far import FarWarehouse, tuples_of, weighed
-from duckanon.engine.heard import Heard
+from duckanon.engine.far import tuples_of
 from duckanon.engine.nearest import nearest
-from duckanon.engine.postgres.catalog import HALVES, RELATIONS, column_of, columns_query, literal, relation_of, sql_name
-from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
+from duckanon.engine.postgres.catalog import RELATIONS, column_of, columns_query, literal, relation_of, sql_name
+from duckanon.engine.postgres.connection import connect
 from duckanon.engine.postgres.replaced import Replaced
 from duckanon.engine.postgres.rights import closed, must_show_all_the_same
+from duckanon.engine.postgres.session import LONGEST_NAME, Session
 from duckanon.engine.relation import Relation
 from duckanon.engine.types import Column
-from duckanon.engine.warehouse import Told
-from duckanon.errors import BusyError, EngineError
-from duckanon.policy.database import ServerAddress
-from duckanon.query.dialects.postgres import PostgresDialect
+from duckanon.errors import EngineError
 from duckanon.query.expressions import sql
 from duckanon.query.names import quoted
 
-if TYPE_CHECKING:
-    import pyarrow
 
-T = TypeVar("T")
+class Postgres(Session):
+    """A database of PostgreSQL's; a run is one transaction there."""
 
-_BETWEEN_TRIES = 0.2  # seconds
-_LONGEST_NAME = 63  # bytes
-_CATALOG = "pg_catalog"
-_PATH = f"""
-    SELECT {_CATALOG}.current_setting('search_path'), CAST({_CATALOG}.current_schemas(false) AS {_CATALOG}.text[])
-"""
-# Texts, and literals, are what they are here, whatever was chosen for this user, database or address.
-_STEADY = {
-    "standard_conforming_strings": "on",
-    "DateStyle": "ISO, YMD",
-    "IntervalStyle": "postgres",
-    "extra_float_digits": "1",
-    "bytea_output": "hex",
-    "lc_monetary": "C",
-}
-# A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; no
-# query of it is worth compiling, nor is there one that would not read its tables whole.
-_GENEROUS = """
-    SELECT set_config(name, CASE name WHEN 'work_mem' THEN '256MB' ELSE 'off' END, false) FROM pg_settings
-    WHERE name IN ('work_mem', 'jit', 'enable_nestloop') AND source IN ('default', 'configuration file')
-        AND NOT (name = 'work_mem' AND CAST(setting AS bigint) > 262144)
-"""
-
-
-class Postgres(FarWarehouse):
-    """A connection to PostgreSQL."""
-
-    words = PostgresDialect
-    dialect_name = "postgres"
-    called = "PostgreSQL"
-    longest_name = _LONGEST_NAME
-
-    def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
-        super().__init__(address, workbench)
-        self.connection, self.writable = connection, writable
-        self._replaced: Replaced | None = None  # what the release takes the place of
-        self._path = _CATALOG  # the user's
-        self._schemas: list[str] = []  # those of it that are there
-
-    @classmethod
-    def open(
-        cls, address: ServerAddress, writable: bool, limits: Limits | None = None, wait: float | None = None
-    ) -> Postgres:
-        connection = connect(address, wait)
-        warehouse = cls(address, connection, DuckDB.open(None, writable=True, limits=limits), writable)
-        try:
-            warehouse._trust_only_the_catalog()
-            ((version, zone),) = warehouse.fetch(
-                "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
-            )
-            must_be_new_enough(version, address)
-            warehouse.fetch(_GENEROUS)
-            for name, value in _STEADY.items():
-                warehouse._run(f"SET {name} = {literal(value)}")
-            warehouse._live_in(zone)
-        except BaseException:
-            warehouse.close()
-            raise
-        return warehouse
-
-    def _trust_only_the_catalog(self) -> None:
-        """Functions and operators of ours are PostgreSQL's own: one that somebody has put into a schema of the search
-        path, such as a count of texts, would be called in their place, with the rights of this user."""
-        ((self._path, schemas),) = self.fetch(_PATH)
-        # A user called duckanon has our schema in its path as soon as it is there, and releases nothing to it.
-        self._schemas = [schema for schema in schemas if schema != "duckanon"]
-        self._run(f"SET search_path = {_CATALOG}")
-
-    @contextmanager
-    def _users_path(self) -> Iterator[None]:
-        """Within, names mean what they mean to the user."""
-        self.fetch(f"SELECT set_config('search_path', {literal(self._path)}, false)")
-        try:
-            yield
-        finally:
-            with suppress(EngineError):  # after an error, the end of the transaction does it
-                self._run(f"SET search_path = {_CATALOG}")
-
-    def _disconnect(self) -> None:
-        self.connection.close()
-
-    @property
-    def may_keep(self) -> bool:
-        return self.writable  # else the transaction only reads
-
-    # -- asking -----------------------------------------------------------------------------------
-
-    def _awaited(self, work: Callable[[], T]) -> T:
-        return self.connection.awaited(work)
-
-    def _run(self, text: str) -> None:
-        self._awaited(lambda: self.connection.run(text))
-
-    def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
-        return self.connection.stream(text)
-
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
-        """Counts come as soon as they are made, and are told as they come: to keep them here until all of them are
-        there takes the server half as long as counting them."""
-        if told is None:
-            super().collect(name, query, note, parts=parts)
-            return
-        self.workbench.note(note, query, self)
-        text = self.said(query)
-        with self.shared_out() if parts > 1 else nullcontext():
-            self._awaited(lambda: self._brought_and_told(name, text, told, parts))
-
-    def parts_of(self, relation: Relation) -> list[exp.Expr]:
-        """The two halves of its pages, if it has many. PostgreSQL itself shares a count out only by having one process
-        put all groups of the others together, which takes as long as counting does where there are many; the workbench
-        does that as they come."""
-        halves = self.fetch(HALVES.format(relation=literal(relation.spelled)))
-        page = [sql("CAST(:page AS TID)", page=exp.Literal.string(f"({half},0)")) for (half,) in halves]
-        return [sql(f"ctid {side} :page", page=begin) for begin in page for side in ("<", ">=")]
-
-    @contextmanager
-    def shared_out(self) -> Iterator[None]:
-        """As far as max_parallel_workers_per_gather lets it: a new table has no statistics, and no few groups."""
-        costs = ("parallel_setup_cost", "parallel_tuple_cost")
-        for cost in costs:
-            self._run(f"SET {cost} = 0")
-        try:
-            yield
-        finally:
-            with suppress(EngineError):  # after an error, the end of the transaction does it
-                for cost in costs:
-                    self._run(f"RESET {cost}")
-
-    def _brought_and_told(self, name: exp.Table, text: str, told: Told, parts: int) -> None:
-        with self._stream(text) as rows:
-            heard = Heard(told, parts)
-            self.workbench.take(name, weighed(heard.passing(rows), self._came), added=parts > 1)
-            heard.must_be_whole()
-            if heard.refused is not None:
-                self.connection.cancel()  # or the rows that nobody wants would be waited for
-                raise heard.refused
-        ((number,),) = self.workbench.fetch(exp.select("COUNT(*)").from_(name))
-        told(number)
-
-    def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
-        self.connection.ingest(name.name, rows, None if temporary else name.db)
-        # Nobody else does it for a temporary table: a join with ten rows would be planned for 1,270.
-        self.connection.run(f"ANALYZE {name.sql(self.dialect, identify=True)}")
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """What only reads says so, and the server holds it to that."""
-        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ" + ("" if self.writable else " READ ONLY"))
-        try:
-            self._must_be_writable()
-            self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
-            yield
-            self._commit()
-        except BaseException:
-            with suppress(EngineError):  # of a server that has gone
-                self._run("ROLLBACK")
-            raise
-
-    def _must_be_writable(self) -> None:
-        """Said before anything is counted."""
-        from duckanon.engine.postgres.client_errors import READ_ONLY
-
-        if self.writable and self.fetch("SELECT current_setting('transaction_read_only')") == [("on",)]:
-            raise EngineError(f"{self.location}: {READ_ONLY}")
-
-    def _commit(self) -> None:
-        """An interrupt comes too late here: it must not be told that nothing was written."""
-        from duckanon.engine.postgres.client_errors import LostError
-
-        try:
-            self.connection.uninterrupted(lambda: self.connection.run("COMMIT"))
-        except LostError as error:
-            what = "the connection was lost just when the release was let in, and may stand or not"
-            raise EngineError(f"{what}; `duckanon status` tells, or run again", error.sql) from error.__cause__
-
-    @contextmanager
-    def one_at_a_time(self, address: tuple[str, ...] | None, wait: float) -> Iterator[None]:
-        """The server lets go of the lock when the connection ends, however it ends."""
-        if address is None or len(address) == 1:  # a file
-            yield
-            return
-        place = self.target(address[0]).spelled
-        key = f"hashtextextended({literal('duckanon ' + place)}, 0)"
-        end = time.monotonic() + wait
-        while not self.fetch(f"SELECT pg_try_advisory_lock({key})")[0][0]:
-            if time.monotonic() >= end:
-                remedy = f"it was waited for {wait:g} seconds" if wait else "wait for it with --wait SECONDS"
-                raise BusyError(f"another run that releases to {address[0]} is under way; {remedy}")
-            time.sleep(_BETWEEN_TRIES)
-        try:
-            yield
-        finally:
-            with suppress(EngineError):
-                self.fetch(f"SELECT pg_advisory_unlock({key})")
+    _replaced: Replaced | None = None  # what the release takes the place of
 
     # -- the catalog ------------------------------------------------------------------------------
 
@@ -266,8 +65,8 @@ class Postgres(FarWarehouse):
         schema = schemas[0] if schemas else self._schema()
         if not self.fetch(f"SELECT 1 FROM pg_namespace WHERE nspname = {literal(schema)}"):
             raise EngineError(f"release.to: there is no schema '{schema}' in {self.location}")
-        if len(last.encode()) > _LONGEST_NAME:
-            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {_LONGEST_NAME} bytes")
+        if len(last.encode()) > LONGEST_NAME:
+            raise EngineError(f"release.to: the name is longer than PostgreSQL's longest, {LONGEST_NAME} bytes")
         return Relation((schema, last), "table")
 
     def make_our_schema(self) -> None:
