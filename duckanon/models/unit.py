@@ -15,6 +15,6 @@ class CountingUnit:
 
 
 ROWS = CountingUnit("CAST(SUM(n) AS DOUBLE)", "x", ())
-# People are not additive: one who is in two cells counts once. Who is in one cell only is in its number p; who is in
-# several has an e there, which is NULL otherwise.
+# People are not additive: one who is in two cells of a class counts once. Who is in one cell only, or in no two of a
+# class that is asked for, is in the number p of each; everybody else has an e there, which is NULL otherwise.
 PEOPLE = CountingUnit("CAST(SUM(p) + COUNT(DISTINCT e) AS DOUBLE)", "people", ("e", "p"))
