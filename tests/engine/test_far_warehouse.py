@@ -65,6 +65,10 @@ class Far(DuckDB):
     def workbench(self) -> Workbench:
         return self._bench
 
+    @property
+    def is_workbench(self) -> bool:
+        return False
+
     def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
         if told is not None:
             told(self.fetch(exp.select("COUNT(*)").from_(query.subquery("counted")))[0][0])

@@ -9,7 +9,7 @@ from duckanon import Policy, connect
 from duckanon.census.source import bind_source
 from duckanon.census.tuples import count_tuples
 from duckanon.engine import Relation
-from duckanon.engine.postgres import warehouse
+from duckanon.engine.postgres import session
 from duckanon.engine.postgres.catalog import HALVES
 from duckanon.engine.scratch import Scratch
 from duckanon.query.expressions import table
@@ -31,7 +31,7 @@ table = "people"
 @pytest.fixture
 def parted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table is large enough."""
-    monkeypatch.setattr(warehouse, "HALVES", HALVES.replace("64 * 1024 * 1024", "1"))
+    monkeypatch.setattr(session, "HALVES", HALVES.replace("64 * 1024 * 1024", "1"))
 
 
 @pytest.fixture
