@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from duckanon.census.plain import plain
 from duckanon.census.pseudonyms import Pseudonym
-from duckanon.census.source import BoundSource
+from duckanon.census.source import BoundSource, is_at_hand
 from duckanon.policy import Policy
 from duckanon.query.expressions import column
 from duckanon.query.functions import row_hash
@@ -44,15 +44,13 @@ def set_aside(policy: Policy, source: BoundSource) -> Aside | None:
 
 
 def _can_be_read_again(policy: Policy, source: BoundSource) -> bool:
-    """Where the source is at hand, and the same whenever it is read, which a query or view may not be. Pseudonyms are
-    made of tables of ours only, a person's rows are counted one by one, and numbers that a class shows belong to its
-    cells."""
+    """Where the source is at hand. Pseudonyms are made of tables of ours only, a person's rows are counted one by one,
+    and numbers that a class shows belong to its cells."""
     if not source.keep or any(isinstance(kept, Pseudonym) for kept in source.keep) or source.entity is not None:
         return False
     if any(wanted.is_number for wanted in policy.quasi_identifiers):
         return False
-    lasting = policy.source.file is not None or source.relation.kind == "table"
-    return lasting and source.warehouse.is_workbench and policy.search.where == "workbench"
+    return is_at_hand(policy, source)
 
 
 def without_kept(source: BoundSource) -> BoundSource:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.census.source import BoundSource
+from duckanon.census.source import BoundSource, is_at_hand
 from duckanon.census.tuples import BOUNDS, released_columns
 from duckanon.census.values import ValueTable
 from duckanon.engine.scratch import Scratch
@@ -21,12 +21,10 @@ from duckanon.query.steps import select, united, with_steps
 
 
 def can_be_packed(policy: Policy, source: BoundSource) -> bool:
-    """Where the source is at hand and may be read twice: for its values, and for its tuples. What a query or view gives
-    may be dear, or another thing the next time. Who is counted is asked once more, for every sensitive column: that is
-    cheap only where single columns are read."""
+    """Where the source is at hand, to be read twice: for its values, and for its tuples. Who is counted is asked once
+    more, for every sensitive column: that is cheap only where single columns are read."""
     by_column = source.relation.kind == "table" or str(policy.source.file).endswith(".parquet")
-    lasting = by_column or (policy.source.file is not None and source.entity is None)
-    return lasting and source.warehouse.is_workbench and policy.search.where == "workbench"
+    return is_at_hand(policy, source) and (by_column or source.entity is None)
 
 
 class SourceValues:

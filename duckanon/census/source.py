@@ -188,6 +188,13 @@ def _named_by_text(policy: Policy, warehouse: Warehouse, type_: Type) -> set[str
     return sensitive | {name for name, kind in generalized.items() if as_texts or isinstance(kind, listed)}
 
 
+def is_at_hand(policy: Policy, source: BoundSource) -> bool:
+    """Whether the rows are the workbench's own, and the same whenever they are read, which what a query or view gives
+    may not be."""
+    lasting = policy.source.file is not None or source.relation.kind == "table"
+    return lasting and source.warehouse.is_workbench and policy.search.where == "workbench"
+
+
 def must_be_there(policy: Policy, warehouse: Warehouse) -> Relation | None:
     """The table of the source. Asked before anything is said of the target: that may be the table that was meant."""
     named = policy.source.table

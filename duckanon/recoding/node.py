@@ -93,7 +93,7 @@ class NodeClasses:
         packed_values = values.packed(f"COALESCE(s{v.index}, 0)" for v in census.sensitive)
         words = {f"w{at}": sql(word) for at, word in enumerate(packed_keys)}
         others = {f"v{at}": sql(word) for at, word in enumerate(packed_values)}
-        kept = [column(name) for name in census.others if not name.startswith("s")]
+        kept = [column(name) for name in census.others[len(census.sensitive) :]]
         cells = select(*kept, **words, **others, n="SUM(n)").from_(census.table)
         cells = cells.group_by(*kept, *map(column, (*words, *others)))
         held = select(**{name: word.copy() for name, word in words.items()}).from_(classes)
