@@ -45,7 +45,7 @@ def count_rows(released: Relation, census: Census, scratch: Scratch, hashed: boo
         return DistinctRows(numbered.counts(relation, kept_of(census) if census.aside else []), qi, scratch)
     names = [*qi, *others]
     copies = free_name("n", names)
-    number = sql("COUNT(*)").as_(copies, quoted=True)
+    number = released.number.as_(copies, quoted=True)
     query = exp.select(*map(column, names), number).from_(released.table).group_by(*map(column, names))
     counts = RowCounts(released.table, {name: name for name in names}, copies, relation)
     counting = _Counting(query, counts, census, scratch)
@@ -103,8 +103,8 @@ class _Numbered:
 
     def __init__(self, released: Relation, qi: list[str], others: list[str], scratch: Scratch) -> None:
         self.scratch, self.names = scratch, {f"c{at}": name for at, name in enumerate((*qi, *others))}
-        self.released, self.rows = released.table, exp.select(*self._renamed).from_(released.table)
-        counted = value_counts(self.rows.subquery("released"), list(self.names), "COUNT(*)")
+        self.released, self.rows = released, exp.select(*self._renamed, *_copies(released)).from_(released.table)
+        counted = value_counts(self.rows.subquery("released"), list(self.names), released.number)
         values = exp.select("*", sql("ROW_NUMBER() OVER (PARTITION BY q)").as_("nth")).from_(counted.subquery("values"))
         self.values = scratch.table("shown_values", values, "verify: the values that are shown, numbered")
         bases = dict(scratch.workbench.fetch(exp.select("q", "MAX(nth) + 1").from_(self.values).group_by("q")))
@@ -137,15 +137,16 @@ class _Numbered:
     def _with_classes(self, aside: list[str]) -> exp.Select:
         """All rows: the numbers of their classes, and what else they show, these columns too."""
         others = [*(self.names[digit.name] for digit in self.others.digits), *aside]
-        rows = exp.select(*self._renamed, *map(column, others)).from_(self.released)
+        rows = exp.select(*self._renamed, *map(column, others)).from_(self.released.table)
         beside = exp.select(*(column(name, "rows") for name in others)).from_(table("rows"))
         return with_steps(self.classes.coded("rows", beside), rows=rows)
 
     def _distinct(self) -> exp.Select:
         """The numbers of classes, the values of other columns, and how many rows."""
         keys = [*self.classes.columns, *self.others.columns]
-        rows = self.others.coded("rows", self.classes.coded("rows", exp.select().from_(table("rows"))))
-        number = sql("COUNT(*)").as_(self.copies, quoted=True)
+        rows = exp.select(*(column(copies.name, "rows") for copies in _copies(self.released))).from_(table("rows"))
+        rows = self.others.coded("rows", self.classes.coded("rows", rows))
+        number = self.released.number.as_(self.copies, quoted=True)
         counted = exp.select(*keys, number).from_(table("coded_rows")).group_by(*keys)
         whole = exp.and_(self.classes.whole, self.others.whole)
         numbers = [*self.classes.columns, *self.others.unpacked, column(self.copies)]
@@ -176,6 +177,10 @@ class _Numbered:
         ((first, second),) = self.scratch.workbench.fetch(exp.select(every.subquery(), found.subquery()))
         if first != second:
             raise EngineError("the release has changed while it was verified: nothing can be trusted")
+
+
+def _copies(released: Relation) -> list[exp.Column]:
+    return [column(released.copies)] if released.copies else []
 
 
 def _prefix(wanted: str, taken: list[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from duckanon.policy import CsvOptions
-from duckanon.query.expressions import table
+from duckanon.query.expressions import column, sql, table
 from duckanon.query.names import quoted
 
 
@@ -19,6 +19,7 @@ class Relation:
     kind: str  # table | view
     comment: str | None = None
     written: frozenset[str] = frozenset()  # the columns that are texts of a CSV file, as they stand there
+    copies: str | None = None  # the column that says how many rows each of its rows stands for; None: it is one
 
     @property
     def spelled(self) -> str:
@@ -27,6 +28,13 @@ class Relation:
     @property
     def table(self) -> exp.Table:
         return table(*self.parts)
+
+    @property
+    def number(self) -> exp.Expr:
+        """How many rows there are, in a GROUP BY."""
+        if self.copies is None:
+            return sql("COUNT(*)")
+        return sql("CAST(SUM(:copies) AS BIGINT)", copies=column(self.copies))
 
 
 @dataclass(frozen=True)

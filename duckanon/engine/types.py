@@ -101,6 +101,7 @@ class Type:
 TEXT = Type(Family.TEXT, "VARCHAR", one_text=True, declared="VARCHAR")
 INTEGER = Type(Family.WHOLE, "INTEGER", one_text=True, declared="INTEGER")
 DOUBLE = Type(Family.FLOAT, "DOUBLE", declared="DOUBLE")
+NUMBER_OF_ROWS = Type(Family.WHOLE, "BIGINT", one_text=True, declared="BIGINT")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class Words:
         return exp.and_(*(sql(":word IS NOT NULL", word=word) for word in self.columns))
 
 
-def value_counts(rows: exp.Expr, names: Sequence[str], n: str) -> exp.Select:
+def value_counts(rows: exp.Expr, names: Sequence[str], n: str | exp.Expr) -> exp.Select:
     """The values of all these columns in one scan: a row has one value, that of the column with the number q, and n."""
     columns = [column(name) for name in names]
     own = exp.Case()

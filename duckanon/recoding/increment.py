@@ -117,8 +117,9 @@ class Increment:
         return self.at.types()
 
     def shown_cells(self, source: BoundSource, labels: Labels) -> Steps:
-        names = [column(f"r{position}") for position in range(len(source.released))]
-        cells = exp.select(*names, "n").from_(self.additions.cells).where(sql("n > 0"))
+        names = [column(f"r{position}", "cells") for position in range(len(source.released))]
+        cells = exp.select(*(labels.value(name).as_(name.name) for name in names), "n")
+        cells = cells.from_(exp.alias_(self.additions.cells, "cells", table=True)).where(sql("n > 0"))
         return {"labelled_cells": cells.order_by(*(name.copy() for name in names))}
 
     def query(self, source: BoundSource, labels: Labels) -> exp.Select:

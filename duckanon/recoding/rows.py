@@ -12,9 +12,10 @@ from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import pseudonymized
 from duckanon.census.source import BoundSource
 from duckanon.engine.scratch import Scratch
+from duckanon.query.csv_text import CsvText
 from duckanon.query.expressions import column, literal, sql, table
 from duckanon.query.functions import each_below, quotient
-from duckanon.query.steps import with_steps
+from duckanon.query.steps import select, with_steps
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
 _LONGEST_LIST = 10_000
@@ -29,6 +30,9 @@ class Labels(Protocol):
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         """What is `known` (code, label), at least for the codes that are `shown`."""
 
+    def value(self, shown: exp.Expr) -> exp.Expr:
+        """What is shown without a label."""
+
     def numbers(self, thing: str, query: exp.Select) -> exp.Select:
         """What sorts the rows, beside what they show."""
 
@@ -41,6 +45,9 @@ class AsTheyAre:
 
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
         return known
+
+    def value(self, shown: exp.Expr) -> exp.Expr:
+        return shown
 
     def numbers(self, thing: str, query: exp.Select) -> exp.Select:
         return query
@@ -57,13 +64,33 @@ class Dictionaries:
         return exp.select("*").from_(self.scratch.table("released_cells", query, "the cells that are released"))
 
     def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
-        query = exp.select("code", "label").from_(known.subquery("known"))
-        query = query.where(exp.In(this=column("code"), query=shown.subquery()))
-        return exp.select("code", "label").from_(self.scratch.dictionary(thing, query))
+        return exp.select("code", "label").from_(self.scratch.dictionary(thing, _among(known, shown)))
+
+    def value(self, shown: exp.Expr) -> exp.Expr:
+        return shown
 
     def numbers(self, thing: str, query: exp.Select) -> exp.Select:
         """Kept, so that a planner knows how few they are."""
         return exp.select("*").from_(self.scratch.table(thing, query, "numbers that sort the release"))
+
+
+@dataclass(frozen=True)
+class CsvCells(Dictionaries):
+    """Labels as they stand in the cells of a CSV file, each put together once."""
+
+    csv: CsvText
+
+    def labels(self, thing: str, known: exp.Select, shown: exp.Select) -> exp.Select:
+        cells = select(code="code", label=self.value(column("label"))).from_(_among(known, shown).subquery("shown"))
+        return exp.select("code", "label").from_(self.scratch.table(thing, cells, "labels, as a file says them"))
+
+    def value(self, shown: exp.Expr) -> exp.Expr:
+        return self.csv.cell(shown)
+
+
+def _among(known: exp.Select, shown: exp.Select) -> exp.Select:
+    query = exp.select("code", "label").from_(known.subquery("known"))
+    return query.where(exp.In(this=column("code"), query=shown.subquery()))
 
 
 AS_THEY_ARE = AsTheyAre()
@@ -112,6 +139,18 @@ def repeated_rows(steps: Steps, source: BoundSource) -> exp.Select:
     return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells"))
 
 
+def line_counts(steps: Steps, columns: int, csv: CsvText) -> exp.Select:
+    """The cells, which are those of CSV, as lines in their order, and n."""
+    line = csv.line([column(f"r{i}") for i in range(columns)])
+    return with_steps(select(line=line, n="n").from_(table("labelled_cells")), **steps)
+
+
+def repeated_lines(lines: exp.Table) -> exp.Select:
+    """Each line n times, in their order."""
+    copies = copy_steps("lines")
+    return with_steps(exp.select("line").from_(table("copies")), lines=exp.select("*").from_(lines), **copies)
+
+
 def label_steps(
     census: Census, cells: Cells, shown: list[Shown], names: Sequence[str], labels: Labels = AS_THEY_ARE
 ) -> Steps:
@@ -126,7 +165,7 @@ def label_steps(
     named: dict[str, exp.Expr] = {}
     for hierarchy, part in zip(census.hierarchies, shown, strict=True):
         if part.code is None or part.labels is None:
-            named[hierarchy.column.name] = hierarchy.removed
+            named[hierarchy.column.name] = labels.value(hierarchy.removed)
             continue
         step = f"labels_{hierarchy.index}"
         steps[step] = labels.labels(step, part.labels, codes_in(released, part.code))
@@ -137,7 +176,7 @@ def label_steps(
         steps[step] = labels.labels(step, value, codes_in(released, code))
         labelled, named[values.column.name] = _labelled(labelled, code, step)
     for position, kept in enumerate(census.keep):
-        named[kept.name] = column(f"k{position}", "released_cells")
+        named[kept.name] = labels.value(column(f"k{position}", "released_cells"))
     outputs = [named[name].as_(f"r{i}") for i, name in enumerate(names)]
     return {**steps, "labelled_cells": labelled.select(*outputs, column("n", "released_cells"))}
 

@@ -61,6 +61,14 @@ class DiskPlace:
         self.unfinished.chmod(0o700 if folder else 0o600)
         return usual
 
+    def begin_beside(self, what: str) -> Path:
+        """A file for our own eyes beside what is unfinished, held likewise. Who made it removes it; what it may be is
+        swept."""
+        path = self.unfinished.with_suffix(f".{what}")
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        self.keep(path)
+        return path
+
     def keep(self, path: Path) -> bool:
         """Hold what is at a path until `let_go`, wherever it is moved; False: that is not possible."""
         handle = hold(path)
@@ -127,7 +135,7 @@ class DiskPlace:
 
     def sweep(self) -> None:
         """Removes what a killed run left unfinished, not what another run is writing now."""
-        for what in ("unfinished", "sidecar"):
+        for what in ("unfinished", "sidecar", "lines"):
             for left in self._left(what):
                 remove(left)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from duckanon.recoding import Recoding
 from duckanon.recoding.rows import AS_THEY_ARE, Dictionaries
 from duckanon.release.disk_place import DiskPlace, remove, to_disk
 from duckanon.release.fingerprints import files_fingerprint
+from duckanon.release.lines import CsvLines, can_be_lines
 from duckanon.release.mark import made_by, metadata_of
 from duckanon.release.permissions import pass_on
 
@@ -36,6 +39,7 @@ class FileTarget:
         self.path = self.place.path
         self.replace, self._usual = replace, 0o600
         self._columns: tuple[str, ...] = ()
+        self._lines: CsvLines | None = None
         self._must_fit()
         self.place.must_be_writable()
         self.place.must_hold_no_input()
@@ -91,27 +95,53 @@ class FileTarget:
             raise PolicyError([Fault("release.escape_formulas: column", what, remedy)], self.policy.file)
 
     def query(self, recoding: Recoding, source: BoundSource, mark: str, scratch: Scratch) -> exp.Query:
-        """Many rows are written (Parquet) or read back (CSV) much faster with their labels as dictionaries."""
-        return recoding.query(source, Dictionaries(scratch) if recoding.rows > _MANY else AS_THEY_ARE)
+        """Many rows are written much faster with their labels as dictionaries (Parquet), or by their lines (CSV)."""
+        if recoding.rows <= _MANY:
+            return recoding.query(source, AS_THEY_ARE)
+        if not can_be_lines(self.release, recoding, source):
+            return recoding.query(source, Dictionaries(scratch))
+        self._lines = CsvLines(self.release, recoding, source, scratch)
+        return self._lines.query
 
     def build(self, query: exp.Query, mark: str, scratch: Scratch) -> Relation:
         self.place.sweep()
         self._usual = self._begin()
-        self.workbench.files.write(query, self.unfinished, self.release, metadata_of(mark))
+        files = self.workbench.files
+        if self._lines:
+            files.write_lines(query, self.unfinished, self.release)
+            if read := self._read_lines(self._lines):
+                return read
+        else:
+            files.write(query, self.unfinished, self.release, metadata_of(mark))
         name = scratch.adopt("VIEW", "written")
-        self.workbench.files.define(name, self.unfinished, self.release, scratch.workbench.shape(query))
+        columns = self._lines.columns if self._lines else scratch.workbench.shape(query)
+        files.define(name, self.unfinished, self.release, columns)
         if self.release.kind == "parquet":
             return Relation((name.name,), "view")
         # A text is parsed once, however many questions are asked of it.
-        read = scratch.table("read", exp.select("*").from_(name), "the release, read back")
-        return Relation((read.name,), "table")
+        parsed = scratch.table("read", exp.select("*").from_(name), "the release, read back")
+        return Relation((parsed.name,), "table")
+
+    def _read_lines(self, lines: CsvLines) -> Relation | None:
+        with self._written():
+            apart = self.place.begin_beside("lines")
+        try:
+            return lines.read(self.unfinished, apart)
+        finally:
+            remove(apart)
 
     def fingerprint(self, released: Relation, counts: RowCounts, counted: Engine) -> str:
         return files_fingerprint(self.unfinished)
 
     def _begin(self) -> int:
-        try:
+        with self._written():
             return self.place.begin(folder=bool(self.release.options.partition_by))
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """What the disk refuses is an error of the release's."""
+        try:
+            yield
         except OSError as error:
             raise ReleaseError(f"release.to: {self.path} cannot be written: {error.strerror or error}") from error
 
@@ -121,16 +151,15 @@ class FileTarget:
     def settle(self, mark: str) -> None:
         """Whoever came to this place since it was found free keeps it."""
         try:
-            self._must_fit()
-            self._must_be_free()
-            self._to_disk()
-            pass_on(self.path, self.unfinished, self._usual)
-            if not self._marked_inside:
-                self._say_whose(mark)
-            self._swap_in()
-            to_disk(self.path.parent)
-        except OSError as error:
-            raise ReleaseError(f"release.to: {self.path} cannot be written: {error.strerror or error}") from error
+            with self._written():
+                self._must_fit()
+                self._must_be_free()
+                self._to_disk()
+                pass_on(self.path, self.unfinished, self._usual)
+                if not self._marked_inside:
+                    self._say_whose(mark)
+                self._swap_in()
+                to_disk(self.path.parent)
         finally:
             self.abandon()
 
@@ -147,10 +176,8 @@ class FileTarget:
         states = [self._state(path) for path in known]
         how = how_written(self.release, self._columns)
         said = json.dumps({"files": states, "mark": mark, "written": how}, ensure_ascii=False)
-        written = self.unfinished.with_suffix(".sidecar")
+        written = self.place.begin_beside("sidecar")
         try:
-            os.close(os.open(written, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            self.place.keep(written)
             written.write_text(said, encoding="utf-8")
             written.chmod(self.unfinished.stat().st_mode & 0o666)
             to_disk(written)

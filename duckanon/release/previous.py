@@ -108,7 +108,7 @@ def label_classes(relation: Relation, columns: list[Column], source: BoundSource
     shown = _texts(columns)
     labels = {f"g{index}": shown.get(folded(c.name)) for index, (_, c) in enumerate(source.quasi_identifiers)}
     texts = {key: text for key, text in labels.items() if text is not None}
-    query = exp.select(*(text.as_(key) for key, text in texts.items()), sql("COUNT(*)").as_("x"))
+    query = exp.select(*(text.as_(key) for key, text in texts.items()), relation.number.as_("x"))
     query = query.from_(relation.table)
     return query.group_by(*(text.copy() for text in texts.values())) if texts else query
 

@@ -78,6 +78,28 @@ def _csv_options(release: Release) -> str:
     )
 
 
+# What must not stand in a file that is read by its lines: what would end a line, and what parts the one column of
+# lines from no other.
+_NO_SIGN = "\x01"
+NOT_IN_LINES = ("\n", "\r", _NO_SIGN)
+
+
+def line_options(release: Release) -> str:
+    """What stands in the parentheses of COPY … TO, for rows that are lines already."""
+    compression = _compression(release)
+    return f"FORMAT csv, HEADER false, DELIMITER '{_NO_SIGN}', QUOTE '', COMPRESSION {compression}, USE_TMP_FILE false"
+
+
+def lines_inside(path: Path, release: Release) -> str:
+    """A query whose rows are the lines of a file, but for the first if that names its columns."""
+    options = (
+        f"auto_detect = false, columns = {{'line': 'VARCHAR'}}, header = {str(release.options.header).lower()}, "
+        f"delim = '{_NO_SIGN}', quote = '', escape = '', compression = {text(_compression(release) or 'none')}, "
+        "hive_partitioning = false"
+    )
+    return f"SELECT line FROM read_csv({_files(path, release)}, {options})"
+
+
 def inside(path: Path, release: Release) -> str:
     """A query whose columns are those that stand in the files themselves, not in their folders' names."""
     if release.kind == "parquet":

@@ -11,7 +11,17 @@ import duckdb
 from sqlglot import exp
 
 from duckanon.engine.duckdb.client_errors import explained
-from duckanon.engine.duckdb.files import copy_options, escaped, inside, read_back, text, written
+from duckanon.engine.duckdb.files import (
+    NOT_IN_LINES,
+    copy_options,
+    escaped,
+    inside,
+    line_options,
+    lines_inside,
+    read_back,
+    text,
+    written,
+)
 from duckanon.engine.types import Column
 from duckanon.policy import Release
 
@@ -22,6 +32,8 @@ if TYPE_CHECKING:
 class ReleaseFiles:
     """Parquet and CSV files, and folders of them."""
 
+    not_in_lines = NOT_IN_LINES  # signs: a file that has one of them within a line cannot be read by its lines
+
     def __init__(self, workbench: Workbench) -> None:
         self.workbench = workbench
 
@@ -31,6 +43,15 @@ class ReleaseFiles:
             rows = f"SELECT {written(self.workbench.shape(query), release)} FROM ({rows})"
         with self._one_thread() if release.options.partition_by else nullcontext():
             self.workbench.run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
+
+    def write_lines(self, lines: exp.Query, path: Path, release: Release) -> None:
+        """The rows of a query, each of which is a line."""
+        rows = lines.sql(self.workbench.dialect, identify=True)
+        self.workbench.run(f"COPY ({rows}) TO {text(str(path))} ({line_options(release)})", "the release, by its lines")
+
+    def define_lines(self, name: exp.Table, path: Path, release: Release) -> None:
+        """A view of the lines of a file: line."""
+        self.workbench.define_view(name, lines_inside(path, release), temporary=True)
 
     @contextmanager
     def _one_thread(self) -> Iterator[None]:
