@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from duckanon.audit import Audit
@@ -28,6 +29,12 @@ class Outcome:
     warnings: tuple[str, ...]
     seconds: dict[str, float]
 
+    @cached_property
+    def utility(self) -> dict[str, Any]:
+        """What the recoding that was found loses, and what analysts find again."""
+        recoding = self.found.recoding if self.found else None
+        return recoding.utility() | recoding.fidelity() if recoding else {}
+
     def verified(self, recoding: Recoding, audited: Audit, dry_run: bool, told_apart: tuple[str, ...]) -> Result:
         """The release, if it holds and tells with the last one no more than the policy allows."""
         policy, census = self.policy, self.census
@@ -50,7 +57,7 @@ class Outcome:
             classes=audited.classes,
             constraints=audited.findings,
             privacy=audited.told,
-            utility=recoding.utility() | recoding.fidelity(),
+            utility=self.utility,
             release={"kind": policy.release.kind, "to": policy.release.to},
             reasons=tuple(reasons),
             descriptions=recoding.described(),

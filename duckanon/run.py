@@ -164,7 +164,8 @@ class Run:
             self.mark = mark_of(policy, VERSION, found.recoding.levels)
             self.record.levels_show(found.recoding.levels, census)
             query = self.target.query(found.recoding, source, self.mark, scratch)
-            released = self.target.build(query, self.mark, scratch)
+            with self.warehouse.meanwhile(lambda: outcome.utility):
+                released = self.target.build(query, self.mark, scratch)
         with timed("verify", "verifying") as facts:
             home = self.target.home
             there = scratch if home is scratch.engine else self.there

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -16,6 +16,7 @@ from sqlglot import ErrorLevel, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import UnsupportedError
 
+from duckanon.engine.beside import beside
 from duckanon.engine.duckdb.warehouse import DuckDB
 from duckanon.engine.folders import Folders
 from duckanon.engine.relation import ReadFile, Reading, Relation
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 T = TypeVar("T")
+
 
 _ONLY_DUCKDB = "source.file: is read by DuckDB, not by a server; leave source.database out"
 
@@ -54,6 +56,7 @@ class FarWarehouse(Warehouse, ABC):
         self.address, self._workbench = address, workbench
         self.location = address.shown
         self.came_down = self.went_up = 0  # bytes of Arrow between the warehouse and the workbench
+        self._spare: Callable[[], object] | None = None  # work for a workbench that is idle
 
     @property
     def dialect(self) -> type[Dialect]:
@@ -160,6 +163,19 @@ class FarWarehouse(Warehouse, ABC):
 
     def shared_out(self) -> AbstractContextManager[None]:
         return nullcontext()  # a cluster needs no word
+
+    @contextmanager
+    def meanwhile(self, work: Callable[[], object]) -> Iterator[None]:
+        self._spare = work
+        try:
+            yield
+        finally:
+            self._spare = None
+
+    def _idle(self) -> AbstractContextManager[None]:
+        """Within, the server works and nobody asks the workbench for anything: it does what there is to do."""
+        work, self._spare = self._spare, None
+        return nullcontext() if work is None else beside(work, self.workbench.interrupt)
 
     def _brought(self, name: exp.Table, text: str, parts: int) -> None:
         with self._stream(text) as rows:

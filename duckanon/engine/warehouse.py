@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -90,6 +90,9 @@ class Warehouse(Protocol):
     def shared_out(self) -> AbstractContextManager[None]:
         """Within, the work of a query may be shared out to several of its processes, though it does not do so by
         itself: it has few groups of many rows, which nobody has told the server."""
+
+    def meanwhile(self, work: Callable[[], object]) -> AbstractContextManager[None]:
+        """Within, a server that makes a release leaves the workbench idle: it may do this work, once."""
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         """A temporary table of the warehouse with the rows of a query to the workbench: labels, no people."""

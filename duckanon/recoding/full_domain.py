@@ -36,6 +36,12 @@ class FullDomain:
     new_rows: int | None = None
     kept: exp.Table | None = None  # all its classes, where who has measured them keeps them
 
+    @classmethod
+    def of(cls, measurer: Measurer, measured: Measurement) -> FullDomain:
+        """What a measurer has found."""
+        here = measurer.brought(measured.node)
+        return cls(here, measured, kept=here.kept_classes(measured.node))
+
     @property
     def at(self) -> NodeClasses:
         return NodeClasses(self.measurer, self.measured.node)
@@ -172,7 +178,7 @@ class FullDomain:
 
 def at_node(measurer: Measurer, node: Node) -> FullDomain:
     """The recoding that a node is, whether or not it holds."""
-    return FullDomain(measurer.brought(node), measurer.measure(node, wholly=True))
+    return FullDomain.of(measurer, measurer.measure(node, wholly=True))
 
 
 def kept_at_node(measurer: Measurer, node: Node) -> FullDomain:

@@ -105,7 +105,7 @@ def find_recoding(measurer: Measurer, seen: Seen, last: Node | None = None) -> F
         from duckanon.recoding.full_domain import FullDomain
 
         found = _found_node(measurer, seen, last)
-        recoding = FullDomain(measurer.brought(found.answer.node), found.answer) if found.answer else None
+        recoding = FullDomain.of(measurer, found.answer) if found.answer else None
         proven = found.effort is None or bool(found.effort["proven"])
         best = top_is_best(measurer)
         return Found(found.path, found.bottom, recoding, found.top, found.effort, top_is_best=best, proven=proven)

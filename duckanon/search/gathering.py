@@ -21,7 +21,7 @@ _FEW = 100_000  # cells of people that are read about as fast as a statement is 
 _SAMPLED = 20_000  # cells of people who are asked where they meet themselves
 _SHARE = 8  # of the cells of people at hand, that many fewer are worth to be made
 _WORTH = 4  # nodes that are to be measured from what is made
-_ALIKE = 0.1  # of the cells of people: fewer are not worth to be counted together
+_ALIKE = {False: 0.5, True: 0.1}  # of the cells, or those of people: fewer are not worth to be counted together
 
 
 @dataclass(frozen=True)
@@ -39,21 +39,29 @@ class Gathered:
 
 
 def hardly_alike(census: Census, sensitive: list[int]) -> bool:
-    """Whether nearly all cells of people differ, by some of them, when only these sensitive columns tell them apart.
-    Then the census does as it is: who has two cells that are alike is told apart in any class."""
+    """Whether most cells differ, by some of them, when only these sensitive columns tell them apart. Then the census
+    does as it is: who has two cells that are alike is told apart in any class."""
+    people = census.people is not None
+    if census.afar is not None or census.rows <= _FEW:
+        return False
     ((rows,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(census.table))
     if rows <= _FEW:
         return False
-    keys = [column(name) for name in (*census.finest, *(f"s{index}" for index in sensitive), "e")]
-    alike = exp.select(sql("COUNT(*)").as_("n")).from_(census.table).where(_some(rows)).group_by(*keys)
+    keys = [column(name) for name in (*census.finest, *(f"s{index}" for index in sensitive))]
+    some = _some(rows, column("e")) if people else _some(rows, *keys)
+    keys += [column("e")] if people else []
+    alike = exp.select(sql("COUNT(*)").as_("n")).from_(census.table).where(some).group_by(*keys)
     figures = exp.select("COUNT(*)", "SUM(n)").from_(alike.subquery("alike"))
-    ((different, every),) = census.workbench.fetch(figures, "how many cells of people differ")
-    return bool(different and different > (1 - _ALIKE) * every)
+    ((different, every),) = census.workbench.fetch(figures, "how many cells differ")
+    return bool(different and different > (1 - _ALIKE[people]) * every)
 
 
-def _some(cells: int) -> exp.Expr:
-    """Whether somebody is one of those who are asked first, of the people of so many cells."""
-    return sql("HASH(e) % :one_in = 0", one_in=literal(_one_in(cells)))
+def _some(cells: int, *told_by: exp.Expr) -> exp.Expr:
+    """Whether a cell is one of those that are asked first, of so many: all that are alike in this, or none."""
+    one_in = literal(_one_in(cells))
+    return exp.EQ(
+        this=exp.Mod(this=exp.Anonymous(this="HASH", expressions=[*told_by]), expression=one_in), expression=literal(0)
+    )
 
 
 def _one_in(cells: int) -> int:
@@ -129,7 +137,7 @@ class Gatherings:
     def _guessed(self, node: Node, ceilings: list[Node]) -> list[int]:
         """How many cells of a node meet another one of the same person at each ceiling, by some of the people."""
         if self._sample is None:
-            some = exp.select("*").from_(self._cells).where(_some(self.rows))
+            some = exp.select("*").from_(self._cells).where(_some(self.rows, column("e")))
             self._sample = self._census.scratch.table(self._named("some_people"), some, "the cells of some people")
         cells = exp.select(*map(column, self._names(node)), "e").distinct().from_(self._sample)
         parts = [self._meeting(position, ceiling) for position, ceiling in enumerate(ceilings)]

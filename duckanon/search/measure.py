@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -27,6 +28,9 @@ from duckanon.search.problem import Problem
 
 if TYPE_CHECKING:
     from duckanon.search.batch import NodeMeasurer
+
+
+_NUMBERS = count()  # of kept classes: several measurers may share a census
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Measurer:
         # Where people are counted, the base tells everybody apart, and nodes are measured from what is made of it.
         self.gatherings: Gatherings | None = like.gatherings if like else self._gatherings()
         self.nodes: Callable[[Measurer], NodeMeasurer] | None = None  # who measures many nodes; None: a new one
+        self._kept: dict[Node, exp.Table] = {}  # the classes of the node that was measured last, if they are kept
 
     def _judged(self, rules_of: Callable[[Sensitive, bool], tuple[ClassRule, ...]]) -> list[SensitiveRules]:
         return [
@@ -93,7 +98,7 @@ class Measurer:
     def _base(self) -> exp.Table:
         """The census without the columns that no constraint asks for."""
         census = self.census
-        if len(self.asked) == len(census.others) or (self.unit is not ROWS and hardly_alike(census, self.asked)):
+        if len(self.asked) == len(census.others) or hardly_alike(census, self.asked):
             return census.table
         query = rolled_up(census, census.table, census.bottom, self.asked)
         thing = "cells" if census.afar is None else "cells_afar"
@@ -135,10 +140,24 @@ class Measurer:
         """From which a node is counted."""
         return self.gatherings.at(node, node).table if self.gatherings else self.counted
 
+    def kept_classes(self, node: Node) -> exp.Table | None:
+        """Those of the node that was measured last, if they are kept."""
+        return self._kept.get(node)
+
     def keep_classes(self, node: Node) -> exp.Table:
         """The classes of a node with all their figures, for who asks several things of them."""
         query = with_steps(exp.select("*").from_(table("classes")), **self.class_steps(node))
-        return self.census.kept("classes", query, f"the classes of node {node}")
+        return self.census.kept(f"classes_{next(_NUMBERS)}", query, f"the classes of node {node}")
+
+    def measure_for_release(self, node: Node) -> Measurement:
+        """The same as `measure`, of a node that may be released: its classes are asked for again then. Where they are
+        worth it, they are kept until another one is measured."""
+        if self.census.afar is not None or not self.census.is_large:
+            return self.measure(node)
+        for kept in self._kept.values():
+            self.census.scratch.drop(kept)
+        self._kept = {node: self.keep_classes(node)}
+        return self.measure(node, classes=self._kept[node])
 
     def measure(self, node: Node, wholly: bool = False, classes: exp.Table | None = None) -> Measurement:
         """Measure a node; where more rows fail than the budget has, the table rules are asked only of it `wholly`.

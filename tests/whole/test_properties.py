@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -71,7 +71,9 @@ def same(found: Any, expected: Any) -> None:
 @given(cases() | sized_cases(), st.booleans())
 def test_run_is_the_reference(case: Case, as_large: bool) -> None:
     """What is done otherwise with many rows comes to the same with few."""
-    with patch("duckanon.census.counting.MANY_ROWS", 0) if as_large else nullcontext():
+    with ExitStack() as patched:
+        for few in ("duckanon.census.counting.MANY_ROWS", "duckanon.search.gathering._FEW") if as_large else ():
+            patched.enter_context(patch(few, 0))
         compare(case)
 
 

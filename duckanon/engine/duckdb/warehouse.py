@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Self
@@ -116,6 +116,9 @@ class DuckDB(Workbench):
 
     def shared_out(self) -> AbstractContextManager[None]:
         return nullcontext()  # it always does
+
+    def meanwhile(self, work: Callable[[], object]) -> AbstractContextManager[None]:
+        return nullcontext()  # it is never idle
 
     def send(self, name: exp.Table, query: exp.Query, note: str) -> None:
         self.collect(name, query, note)

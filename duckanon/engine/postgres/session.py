@@ -42,6 +42,7 @@ _STEADY = {
     "extra_float_digits": "1",
     "bytea_output": "hex",
     "lc_monetary": "C",
+    "default_statistics_target": "10",  # of small tables of ours, which hardly need any
 }
 # A run groups whole tables, on one connection: in memory, if nobody has chosen otherwise for this user or address; no
 # query of it is worth compiling, nor is there one that would not read its tables whole.

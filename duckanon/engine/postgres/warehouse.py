@@ -136,7 +136,8 @@ class Postgres(Session):
             self.comment(relation, mark)
             return relation
         beside = Relation((relation.parts[0], f"duckanon_{time.time_ns():x}"), "table")
-        self.execute(exp.Create(this=beside.table, kind="TABLE", expression=query), "the release")
+        with self._idle():
+            self.execute(exp.Create(this=beside.table, kind="TABLE", expression=query), "the release")
         self.comment(beside, mark)
         return beside
 

@@ -241,7 +241,8 @@ class Spark(FarWarehouse):
         self._unfinished.append(build)
         # Marked from the beginning: so it is known for ours, however this run ends.
         self._run(f"CREATE TABLE {said_name(*build.parts)} ({declared}) COMMENT {literal(mark)}")
-        self._run(f"INSERT INTO {said_name(*build.parts)} {text}{order}")
+        with self._idle():
+            self._run(f"INSERT INTO {said_name(*build.parts)} {text}{order}")
         new = "CREATE VIEW" if self._stood is None else "CREATE OR REPLACE VIEW"
         self._last_step = f"{new} {said_name(*relation.parts)} COMMENT {literal(mark)} AS {shown_by(build)}"
         return build

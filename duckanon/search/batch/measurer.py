@@ -105,7 +105,7 @@ class NodeMeasurer(ABC):
     def alone(self, node: Node) -> Measurement:
         """A node by itself, against all constraints; what was asked once is known."""
         if node not in self._alone:
-            self._alone[node] = self.measurer.measure(node)
+            self._alone[node] = self.measurer.measure_for_release(node)
         return self._alone[node]
 
     def at_top(self, node: Node) -> float:
