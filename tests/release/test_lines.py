@@ -3,6 +3,7 @@ is what stands in it."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -55,7 +56,7 @@ def people(db: duckdb.DuckDBPyConnection, rows: list[tuple[Any, ...]], copies: i
 ROWS = st.lists(st.tuples(VALUES, st.integers(0, 2), VALUES, st.integers(0, 2)), min_size=1, max_size=5)
 
 
-@examples(12)
+@examples(6)
 @given(ROWS, st.sampled_from(OPTIONS))
 def test_the_bytes_are_those_that_duckdb_writes(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]], options: str
@@ -110,9 +111,6 @@ def test_what_is_verified_is_what_stands_in_the_file(was: bytes, is_now: bytes, 
 
     with duckdb.connect() as db:
         people(db, [("a", 0, "x", 0), ("b", 0, "x", 0)], copies=10)
-        with patch.object(ReleaseFiles, "write_lines", tampered):
-            try:
-                assert released(db, "", tmp_path).status == "violated"
-            except duckanon.DuckanonError:
-                pass
+        with patch.object(ReleaseFiles, "write_lines", tampered), suppress(duckanon.DuckanonError):
+            assert released(db, "", tmp_path).status == "violated"
     assert list(tmp_path.iterdir()) == []
