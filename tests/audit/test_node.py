@@ -29,7 +29,7 @@ def figures(document: dict[str, Any]) -> dict[str, Any]:
     return {part: document[part] for part in SAME if part in document}
 
 
-@examples(6)
+@examples(3)
 @given(variants())
 def test_the_figures_are_those_of_a_run_that_comes_there(variant: Variant) -> None:
     variant = replace(variant, method=variant.method if variant.method in FULL_DOMAIN else "greedy")

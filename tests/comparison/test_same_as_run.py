@@ -40,7 +40,7 @@ def compared(policy: Policy, grid: Grid, db: Any) -> list[Choice]:
         return list(Comparing(policy, grid).run(lent).choices)
 
 
-@examples(4)
+@examples(2)
 @given(variants())
 def test_random_policies_under_every_method(variant: Variant) -> None:
     with pytest.MonkeyPatch.context() as patch, warehouse(variant.case) as (db, folder):

@@ -94,7 +94,7 @@ def source(tmp_path: Path) -> duckdb.DuckDBPyConnection:
         "CREATE TABLE people AS SELECT 'n' || i // 2 AS name, 20 + i % 40 AS age, "
         "DATE '1980-01-01' + CAST(i % 400 AS INTEGER) AS born, ['ulm', 'ys', 'rom'][1 + i % 3] AS city, "
         "['a', 'b', 'c'][1 + i % 3] AS job, ['flu', 'cold', 'HIV', NULL][1 + i // 3 % 4] AS ill, 'w' AS ward "
-        "FROM range(2000) r(i)"
+        "FROM range(800) r(i)"
     )
     connection.execute("CREATE TABLE dim AS FROM (VALUES ('ulm', 'n'), ('ys', 'n'), ('rom', 's')) t(city, region)")
     return connection
@@ -113,8 +113,6 @@ def found(policy: Policy, warehouse: Warehouse) -> tuple[Any, ...]:
 
 
 METHODS = ("greedy", "optimal", "datafly", "climb", "alpha_k_clustering")
-SEARCHED = [(method, 'table = "people"') for method in METHODS]
-SEARCHED += [("greedy", 'query = "SELECT * FROM people WHERE age < 58"')]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +134,7 @@ def test_the_search_sees_only_its_workbench(
     assert source.execute(temporary + "WHERE temporary AND NOT internal").fetchall() == [(0, 0)]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["greedy", "climb"])
 def test_what_is_never_published_finer_is_not_counted_finer(
     source: duckdb.DuckDBPyConnection, tmp_path: Path, method: str
 ) -> None:

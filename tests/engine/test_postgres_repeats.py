@@ -55,7 +55,6 @@ def test_fixed_and_monotone_levels(inhabited: Place, folder: Folder, duckanon: C
         inhabited.sql("DELETE FROM people WHERE name LIKE 'new %'")
 
 
-@EVERY_SERVER
 def test_new_rows_are_added_and_what_was_released_stays(inhabited: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR_UNCOMPARED)
     inhabited.sql("CREATE ROLE adds LOGIN")

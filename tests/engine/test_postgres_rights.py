@@ -56,7 +56,6 @@ def test_owner_grants_and_comments_stay(peopled: Place, folder: Folder, duckanon
     ) == [("in years; it's a range",)]
 
 
-@EVERY_SERVER
 def test_nobody_gets_more_by_default_privileges(peopled: Place, folder: Folder, duckanon: Command) -> None:
     policy = folder.policy(FAR_UNCOMPARED)
     assert duckanon("run", policy, "--db", peopled.url).code == 0
@@ -69,7 +68,6 @@ def test_nobody_gets_more_by_default_privileges(peopled: Place, folder: Folder, 
     assert before[0][1] == acl(peopled)[0][1]
 
 
-@EVERY_SERVER
 def test_what_is_revoked_under_way_stays_revoked(
     peopled: Place, folder: Folder, duckanon: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,7 +154,7 @@ def test_readers_never_find_nothing_and_wait_for_a_moment_only(
     reader = threading.Thread(target=read)
     reader.start()
     try:
-        for _ in range(3):
+        for _ in range(2):
             assert duckanon("run", policy, "--db", peopled.url).code == 0
     finally:
         over.set()

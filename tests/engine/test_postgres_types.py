@@ -129,18 +129,21 @@ def test_released_where_they_lie(
     assert duckanon("check", folder.path / "policy.toml", "--release", "--db", postgres_database.address).code == 0
 
 
-@pytest.mark.parametrize("word", ["varchar(9)", "timestamp(3)", "short", 'text COLLATE "C"'])
 def test_a_domain_a_length_and_a_collation_stay(
-    postgres_database: PostgresDatabase, folder: Folder, duckanon: Command, word: str
+    postgres_database: PostgresDatabase, folder: Folder, duckanon: Command
 ) -> None:
     """A table is made anew, and its columns are still those of the source."""
-    names = filled(postgres_database, {word: ["0044-03-15 BC"] if "time" in word else ["a", "b"]})
+    words = ("varchar(9)", "timestamp(3)", "short", 'text COLLATE "C"')
+    names = filled(postgres_database, {word: ["0044-03-15 BC"] if "time" in word else ["a", "b"] for word in words})
     told = duckanon("run", folder.policy(policy("kept", "table", names)), "--db", postgres_database.address)
     assert told.code == 0, told.err
-    declared = "format_type(atttypid, atttypmod), CAST(CAST(attcollation AS regcollation) AS text)"
-    of = "SELECT {} FROM pg_attribute WHERE attrelid = CAST('{}' AS regclass) AND attname = 'c0'"
+    declared = (
+        "CAST(attname AS text), format_type(atttypid, atttypmod), CAST(CAST(attcollation AS regcollation) AS text)"
+    )
+    of = "SELECT {} FROM pg_attribute WHERE attrelid = CAST('{}' AS regclass) AND attname LIKE 'c_' ORDER BY 1"
     released, before = (postgres_database.sql(of.format(declared, table)) for table in ("out", "people"))
     assert released == before
+    assert len(before) == len(words)
 
 
 @pytest.mark.parametrize("role", ROLES)

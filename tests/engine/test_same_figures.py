@@ -63,14 +63,14 @@ def must_agree(variant: Variant, far: FarDatabase) -> dict[str, Any]:
 
 
 @on("postgres")
-@examples(14)
+@examples(8)
 @given(variants())
 def test_random_policies(far: FarDatabase, variant: Variant) -> None:
     must_agree(variant, far)
 
 
 @on("old_postgres", "sail_server")
-@examples(8)
+@examples(5)
 @given(variants())
 def test_some_on_other_servers(far: FarDatabase, variant: Variant) -> None:
     """Spark has no views that could be trusted."""

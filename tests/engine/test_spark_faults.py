@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -22,6 +20,7 @@ from tests.support.folder import Folder
 from tests.support.people import PEOPLE, UNCOMPARED
 from tests.support.small_disk import small_disk
 from tests.support.spark import Lake, SparkServer
+from tests.support.spark_interrupts import is_interrupted_and_goes_on
 
 POLICY = PEOPLE.replace('database = "warehouse.duckdb"\n', "") + UNCOMPARED
 THERE = """
@@ -233,45 +232,7 @@ def test_two_runs_at_once_from_two_machines(
 
 # -- Ctrl-C ---------------------------------------------------------------------------------------
 
-SLOW = "SELECT p.* FROM people p CROSS JOIN RANGE(1000000000) r WHERE r.id >= p.age"
-
-
-def busy(server: SparkServer) -> float:
-    """Seconds that the server has worked."""
-    fields = Path(f"/proc/{server.process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "it never came to that"
-        time.sleep(0.05)
-
-
-def is_idle(server: SparkServer) -> bool:
-    before = busy(server)
-    time.sleep(0.5)
-    return busy(server) - before < 0.05
-
 
 @pytest.mark.linux
-def test_an_interrupt_ends_the_statement_on_the_server(
-    sail_server: SparkServer, inhabited: Lake, folder: Folder
-) -> None:
-    """Also in a session that goes on."""
-    policy = folder.policy(POLICY.replace('table = "people"', f'query = "{SLOW}"'))
-    command = [sys.executable, "-m", "duckanon", "run", str(policy), "--db", inhabited.address, "--log", "json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
-        assert run.stderr is not None
-        while '"step": "source"' not in run.stderr.readline():
-            assert run.poll() is None
-        before = busy(sail_server)
-        until(lambda: busy(sail_server) > before + 0.5)
-        run.send_signal(signal.SIGINT)
-        out, err = run.communicate(timeout=60)
-    assert (run.returncode, out) == (130, "")
-    assert "interrupted; nothing was written" in err
-    until(lambda: is_idle(sail_server))
-    assert inhabited.tables() == {"people"}
-    assert [found.name for found in inhabited.session.catalog.listTables()] == ["people"]
+def test_an_interrupt_ends_the_statement_on_the_server(sail_server: SparkServer, lake: Lake, folder: Folder) -> None:
+    is_interrupted_and_goes_on(sail_server, lake, folder)

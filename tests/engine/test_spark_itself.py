@@ -21,6 +21,7 @@ from tests.support.figures import must_be_alike
 from tests.support.folder import Folder
 from tests.support.same_release import OF_THE_RUN, counted, released_alike, told
 from tests.support.spark import Lake, SparkServer
+from tests.support.spark_interrupts import is_interrupted_and_goes_on
 from tests.support.spark_kills import STEPS, is_killed_and_mended
 from tests.support.spark_people import CITIES, PEOPLE, policy
 from tests.support.spark_types import are_released
@@ -69,6 +70,11 @@ def test_types(lake: Lake, folder: Folder, duckanon: Command) -> None:
 
 def test_killed_at_the_steps_that_matter(lake: Lake, folder: Folder) -> None:
     is_killed_and_mended(lake, folder, [("INSERT INTO", "while"), (STEPS[-1], "after")])
+
+
+@pytest.mark.linux
+def test_an_interrupt_ends_the_statement_on_the_server(spark_server: SparkServer, lake: Lake, folder: Folder) -> None:
+    is_interrupted_and_goes_on(spark_server, lake, folder, planning=4)
 
 
 def test_folders_and_a_source_that_reads_its_release(lake: Lake, folder: Folder, duckanon: Command) -> None:

@@ -8,11 +8,13 @@ import sys
 from duckanon.engine.spark.connection import wait_no_more
 from tests.support.folder import Folder
 from tests.support.spark import Lake, sail
-from tests.support.spark_kills import MOMENTS, POLICY, STEPS, is_killed_and_mended, load
+from tests.support.spark_kills import POLICY, STEPS, is_killed_and_mended, load
 
 
 def test_killed_at_every_step(lake: Lake, folder: Folder) -> None:
-    is_killed_and_mended(lake, folder, [(statement, moment) for statement in STEPS for moment in MOMENTS])
+    """After a statement is before the next one: nothing is written between them."""
+    moments = [(statement, moment) for statement in STEPS for moment in ("before", "while")]
+    is_killed_and_mended(lake, folder, [*moments, (STEPS[-1], "after")])
 
 
 GONE = """

@@ -38,7 +38,7 @@ def shown_at(exploration: Exploration, levels: Any, **fields: str) -> Shown:
     return Shown(ExplorePage(exploration, "policy.toml").figures(setting))
 
 
-@examples(6)
+@examples(3)
 @given(variants(), st.data())
 def test_the_figures_are_those_of_check(variant: Variant, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch, warehouse(variant.case) as (db, folder):

@@ -58,7 +58,7 @@ def must_hold(problem: ref.Problem, rows: list[dict[str, Value]]) -> None:
             assert bound.holds(figure), (bound, figure)
 
 
-@examples(8)
+@examples(4)
 @given(cases())
 def test_every_class_holds(case: Case) -> None:
     """Every model, alone and together, on small tables; without a release there is none at a single node either."""
@@ -72,7 +72,7 @@ def test_every_class_holds(case: Case) -> None:
                 must_hold(case.problem, released(case.problem, census, placement))
 
 
-@examples(5)
+@examples(3)
 @given(sized_cases(), st.sampled_from([2, 4, 8, 15]))
 def test_every_label_covers_people_enough(case: Case, k_map: int) -> None:
     """Of the population so many are below a label that nobody who is below another is needed. Without a release there
@@ -160,7 +160,7 @@ def test_every_model_on_a_larger_table(model: str) -> None:
             released = release(census, placement)
             audited = audit_release(wanted, count_rows(released, census, census.scratch), census, None)
             assert audited.holds
-            assert 180 <= audited.rows <= 200
+            assert 90 <= audited.rows <= 100
 
 
 @pytest.mark.parametrize("model", ["t = 0.4", "alp = 0.6\ndif = 0.3"])

@@ -22,6 +22,7 @@ from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
 from tests.support.climbing import Levels, climbed, counted, levels_of, table
 from tests.support.command import Command
+from tests.support.examples import MORE
 from tests.support.folder import Folder
 from tests.support.local_people import policy as policy_of_people
 from tests.support.small import policy
@@ -127,7 +128,7 @@ def cost_together(rows: list[Row], group: list[Row]) -> float:
     return sum(cost(rows, row, tuple(levels)) for row in group)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(MORE))
 def test_never_better_than_the_best_and_never_worse_than_before(seed: int, unrefined: pytest.MonkeyPatch) -> None:
     """Nine tuples in all ways: the refinement finds the best, or nearly."""
     rows = list({row[:3]: row for row in invented(seed, 12)}.values())[:9]

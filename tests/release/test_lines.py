@@ -56,7 +56,7 @@ def people(db: duckdb.DuckDBPyConnection, rows: list[tuple[Any, ...]], copies: i
 ROWS = st.lists(st.tuples(VALUES, st.integers(0, 2), VALUES, st.integers(0, 2)), min_size=1, max_size=5)
 
 
-@examples(12)
+@examples(6)
 @given(ROWS, st.sampled_from(OPTIONS))
 def test_the_bytes_are_those_that_duckdb_writes(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]], options: str

@@ -25,6 +25,7 @@ from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node, nowhere_above
 from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
+from tests.support.examples import MORE
 
 POLICY = """
 name = "visits"
@@ -116,7 +117,7 @@ def measured(measurer: Measurer, node: Node) -> Counter[tuple[int, int, float]]:
     return Counter((int(x), int(people), round(share, 9)) for x, people, share in found)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(MORE))
 def test_every_node_between_two_is_measured_from_what_was_gathered_for_them(
     db: duckdb.DuckDBPyConnection, seed: int
 ) -> None:

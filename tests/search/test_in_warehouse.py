@@ -38,7 +38,7 @@ def outcome(case: Case, method: str, loss: str, where: str) -> tuple[dict[str, A
 LOSSES = [("greedy", "ncp"), ("datafly", "ncp"), ("optimal", "ncp"), ("optimal", "precision")]
 
 
-@examples(12)
+@examples(6)
 @given(cases(), st.sampled_from([*LOSSES, ("optimal", "discernibility")]))
 def test_it_finds_what_the_workbench_finds(case: Case, how: tuple[str, str]) -> None:
     here, there = (outcome(case, *how, where) for where in ("workbench", "warehouse"))

@@ -53,13 +53,13 @@ def levels_of(census: Census, placement: Placement) -> dict[Codes, Levels]:
 
 
 def table(connection: duckdb.DuckDBPyConnection, seed: str) -> None:
-    """200 rows in which every model has something to do."""
+    """100 rows in which every model has something to do."""
     draw = random.Random(seed)
     connection.execute("CREATE TABLE t (a INTEGER, b VARCHAR, c INTEGER, s INTEGER)")
     rows = [
         (draw.choice([*range(12), None]), draw.choice(["aa", "ab", "ac", "ba", "bb", None]), draw.randrange(3),
          draw.choice([0, 1, 1, 2, 2, 3, None]))
-        for _ in range(200)
+        for _ in range(100)
     ]  # fmt: skip
     marks = ", ".join("(?, ?, ?, ?)" for _ in rows)
     connection.execute(f"INSERT INTO t VALUES {marks}", [cell for row in rows for cell in row])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from duckanon.cli.words import main
 from tests.support.folder import Folder
 from tests.support.people import PEOPLE, UNCOMPARED
 from tests.support.spark import Lake
@@ -34,7 +35,6 @@ Spark._run = killed
 sys.exit(main(arguments))
 """
 STEPS = ("CREATE TABLE", "INSERT INTO", "CREATE OR REPLACE VIEW")
-MOMENTS = ("before", "while", "after")
 
 
 def load(lake: Lake, day: int) -> None:
@@ -47,11 +47,14 @@ def load(lake: Lake, day: int) -> None:
 
 
 def run(policy: Path, lake: Lake, *killed: str) -> int:
+    """In this process, unless it is to be killed."""
     told = ["run", str(policy), "--db", lake.address]
+    if not killed:
+        return main(told)
     script = policy.parent / "killed.py"  # the client takes a program without a file for a doctest of its own
     script.write_text(KILLED, encoding="utf-8")
-    program = [str(script), *killed] if killed else ["-m", "duckanon"]
-    ended = subprocess.run([sys.executable, *program, *told], capture_output=True, text=True, check=False, timeout=300)
+    command = [sys.executable, str(script), *killed, *told]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert ended.returncode in (0, -signal.SIGKILL), ended.stderr
     return ended.returncode
 

@@ -67,7 +67,7 @@ def same(found: Any, expected: Any) -> None:
 # -- properties ---------------------------------------------------------------------------------------
 
 
-@examples(30)
+@examples(15)
 @given(cases() | sized_cases(), st.booleans())
 def test_run_is_the_reference(case: Case, as_large: bool) -> None:
     """What is done otherwise with many rows comes to the same with few."""
@@ -208,7 +208,7 @@ def same_release(case: Case, db: duckdb.DuckDBPyConnection, answer: ref.Sensitiv
     every_class_holds(case.problem, rows)
 
 
-@examples(4)
+@examples(2)
 @given(cases(), st.randoms(use_true_random=False), st.integers(1, 4))
 def test_order_and_threads_do_not_matter(case: Case, random: Any, threads: int) -> None:
     shuffled = list(case.rows)
@@ -276,7 +276,7 @@ def changed(draw: st.DrawFn, case: Case) -> tuple[dict[str, Value], ...]:
     return (*kept, *new)
 
 
-@examples(12)
+@examples(6)
 @given(st.data())
 def test_view_shows_only_what_holds(data: st.DataObject) -> None:
     case = data.draw(cases() | sized_cases())
@@ -308,7 +308,7 @@ def test_view_shows_only_what_holds(data: st.DataObject) -> None:
 # -- refusals -----------------------------------------------------------------------------------------
 
 
-@examples(10)
+@examples(5)
 @given(st.data())
 def test_nothing_to_release_is_refused(data: st.DataObject) -> None:
     """A column of NULLs, or nobody to hide among."""
