@@ -21,8 +21,10 @@ types: $(VENV)/tested
 unit: $(VENV)/tested
 	$(BIN)/python -m pytest -q -m unit
 
-# Everything, a file at a time on every core; tests/conftest.py says in which order.
+# Everything, a file at a time on every core; tests/conftest.py says in which order. Many tests start a process, which
+# finds its modules compiled even where Python may not write them.
 check: $(VENV)/tested
+	$(BIN)/python -m compileall -q duckanon tests
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/tested
