@@ -10,6 +10,7 @@ from sqlglot import exp
 from duckanon.query.expressions import literal, sql, text_of
 
 QUOTE = '"'
+LINE_END = "\n"
 _SIGNS = '\n\r#"'  # which, beside the delimiter, are written within quotes only
 
 

@@ -12,13 +12,15 @@ from duckanon.census.counting import Census
 from duckanon.census.pseudonyms import pseudonymized
 from duckanon.census.source import BoundSource
 from duckanon.engine.scratch import Scratch
-from duckanon.query.csv_text import CsvText
+from duckanon.query.csv_text import LINE_END, CsvText
 from duckanon.query.expressions import column, literal, sql, table
 from duckanon.query.functions import each_below, quotient
 from duckanon.query.steps import select, with_steps
 
 # A cell is repeated in lists of at most this length, however many rows it stands for.
 _LONGEST_LIST = 10_000
+# So many copies of a line are one text: more would only take more memory.
+_LINES_TOGETHER = 16
 
 
 class Labels(Protocol):
@@ -146,9 +148,17 @@ def line_counts(steps: Steps, columns: int, csv: CsvText) -> exp.Select:
 
 
 def repeated_lines(lines: exp.Table) -> exp.Select:
-    """Each line n times, in their order."""
-    copies = copy_steps("lines")
-    return with_steps(exp.select("line").from_(table("copies")), lines=exp.select("*").from_(lines), **copies)
+    """Each line n times, in their order. Several copies are one row, which holds the ends of lines between them: texts
+    are repeated in less time than rows are."""
+    together = literal(_LINES_TOGETHER)
+    parts = each_below(quotient(sql("(n + :together - 1)", together=together), together))
+    more = sql("CAST(LEAST(:together, n - part * :together) - 1 AS BIGINT)", together=together)
+    text = sql("REPEAT(line || :end, :more) || line", end=literal(LINE_END), more=more)
+    return with_steps(
+        select(line=text).from_(table("parts")),
+        lines=exp.select("*").from_(lines),
+        parts=exp.select("*", parts.as_("part")).from_(table("lines")),
+    )
 
 
 def label_steps(
