@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from duckanon.census.levels import with_levels_above
 from duckanon.census.source import BoundSource, is_at_hand
 from duckanon.census.tuples import BOUNDS, released_columns
 from duckanon.census.values import ValueTable
@@ -120,20 +121,7 @@ def _coded(
 
 def _levels(hierarchies: tuple[Hierarchy, ...], sensitive: list[ValueTable], figures: list[exp.Column]) -> exp.Select:
     """The tuples with their codes at the levels above the lowest."""
-    query = exp.select().from_(table("tuples"))
-    for h in hierarchies:
-        if not h.coded:
-            continue
-        lowest, alias = column(f"q{h.index}", "tuples"), f"levels_{h.index}"
-        query = query.select(lowest.as_(h.code(h.lowest)))
-        above = [column(f"code_{level}") for level in h.coded if level > h.lowest]
-        if above:
-            known = exp.select(column(f"code_{h.lowest}").as_("lowest"), *above).distinct().from_(h.mapping)
-            on = exp.EQ(this=lowest.copy(), expression=column("lowest", alias))
-            query = query.join(known.subquery(alias), on=on, join_type="left")
-        for code in above:
-            # NULL is in no mapping table: code 0 at every level below the top.
-            at = sql("COALESCE(:code, 0)", code=column(code.name, alias))
-            query = query.select(at.as_(h.code(int(code.name.removeprefix("code_")))))
+    known = [(h, h.lowest, f"q{h.index}") for h in hierarchies if h.coded]
+    query = with_levels_above(exp.select().from_(table("tuples")), "tuples", known)
     values = [sql("NULLIF(:code, 0)", code=column(f"s{v.index}", "tuples")).as_(f"s{v.index}") for v in sensitive]
     return query.select(*values, *(column(figure.name, "tuples") for figure in figures))

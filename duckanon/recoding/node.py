@@ -12,7 +12,7 @@ from duckanon.engine import Type
 from duckanon.engine.types import DOUBLE, TEXT
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
-from duckanon.query.packing import Packing
+from duckanon.query.packed import PackedCodes
 from duckanon.query.steps import select, with_steps
 from duckanon.recoding.over_source import Coding, Label
 from duckanon.recoding.rows import Shown
@@ -88,24 +88,18 @@ class NodeClasses:
         They are counted by packed codes, and then held against the classes: there are fewer of them."""
         census = self.census
         of_class = [h for h, level in zip(census.hierarchies, self.node, strict=True) if level < h.height]
-        keys, values = Packing(h.base for h in of_class), Packing(v.distinct + 1 for v in census.sensitive)
-        packed_keys = keys.packed(f'"{key}"' for key in self.keys)
-        packed_values = values.packed(f"COALESCE(s{v.index}, 0)" for v in census.sensitive)
-        words = {f"w{at}": sql(word) for at, word in enumerate(packed_keys)}
-        others = {f"v{at}": sql(word) for at, word in enumerate(packed_values)}
+        keys = PackedCodes({key: h.base for key, h in zip(self.keys, of_class, strict=True)})
+        codes = {f"s{v.index}": v.distinct + 1 for v in census.sensitive}
+        values = PackedCodes(codes, may_lack=codes, prefix="v")
         kept = [column(name) for name in census.others[len(census.sensitive) :]]
-        cells = select(*kept, **words, **others, n="SUM(n)").from_(census.table)
-        cells = cells.group_by(*kept, *map(column, (*words, *others)))
-        held = select(**{name: word.copy() for name, word in words.items()}).from_(classes)
-        codes = keys.unpacked([f"packed_cells.{name}" for name in words])
-        shown = {key: sql(f"CAST({code} AS INTEGER)") for key, code in zip(self.keys, codes, strict=True)}
-        codes = values.unpacked([f"packed_cells.{name}" for name in others])
-        for v, code in zip(census.sensitive, codes, strict=True):
-            shown[f"s{v.index}"] = sql(f"NULLIF(CAST({code} AS INTEGER), 0)")
+        cells = select(*kept, **keys.words, **values.words, n="SUM(n)").from_(census.table)
+        cells = cells.group_by(*kept, *keys.columns, *values.columns)
         figures = [column(name, "packed_cells") for name in (*(k.name for k in kept), "n")]
+        shown = keys.unpacked("packed_cells") | values.unpacked("packed_cells")
         query = select(*figures, **shown).from_(table("packed_cells"))
-        query = query.join(table("held_classes"), on=same(words, "packed_cells", "held_classes", nulls=False))
-        return with_steps(query, packed_cells=cells, held_classes=held)
+        on = same(keys.names, "packed_cells", "held_classes", nulls=False)
+        held = select(**keys.words).from_(classes)
+        return with_steps(query.join(table("held_classes"), on=on), packed_cells=cells, held_classes=held)
 
     def shown_by(self, classes: exp.Select) -> Census:
         """The census as a release of the `classes` shows it."""
