@@ -5,16 +5,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sqlglot import exp
 
+from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
 from duckanon.engine import Column, Relation
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import NUMBER_OF_ROWS
+from duckanon.errors import EngineError
 from duckanon.policy import Release
-from duckanon.query.csv_text import QUOTE, CsvText
-from duckanon.query.expressions import any_of, column, literal, sql, text_of
+from duckanon.query.csv_text import CsvText
+from duckanon.query.expressions import any_of, column, literal, sql
+from duckanon.query.functions import row_hash, wide
 from duckanon.query.names import free_name
 from duckanon.query.steps import select, united
 from duckanon.recoding import Recoding
@@ -22,13 +26,17 @@ from duckanon.recoding.rows import AS_THEY_ARE, CsvCells, line_counts, repeated_
 
 # Lines are parsed singly where each stands for so many rows on average; else the file is parsed as it is.
 _REPEATED = 2
+# Bytes of a line: DuckDB reads some two million, the number before it included.
+_LONGEST = 1_000_000
 
 
 def can_be_lines(release: Release, recoding: Recoding, source: BoundSource) -> bool:
-    """Not where rows are read from the source once more, nor where cells are changed on their way. The line of a single
-    cell that is empty would be no line."""
+    """Not where rows are read from the source once more, nor where cells are changed on their way; where each person
+    has a pseudonym, lines hardly repeat. The line of a single cell that is empty would be no line. A delimiter of
+    several bytes also makes DuckDB write other cells within quotes than those that hold it."""
     options = release.options
     plain = release.kind == "csv" and not options.partition_by and not options.escape_formulas
+    plain = plain and options.delimiter.isascii() and not any(isinstance(kept, Pseudonym) for kept in source.keep)
     return plain and recoding.shown.aside is None and len(source.released) > 1
 
 
@@ -55,30 +63,41 @@ class CsvLines:
     def read(self, path: Path, apart: Path) -> Relation | None:
         """The rows of the file at `path`, those that show the same once, with their number; None: it is to be parsed
         as it is. The lines are parsed as a file of their own, which is written `apart`."""
-        scratch, bench, singly = self.scratch, self.scratch.workbench, self._can_be_read_singly()
+        scratch, singly, written = self.scratch, self._can_be_read_singly(), self._known(self._lines)
         scratch.drop(self._lines)
         if not singly:
             return None
         found = scratch.adopt("VIEW", "written_lines")
-        bench.files.define_lines(found, path, self.release)
+        scratch.workbench.files.define_lines(found, path, self.release)
         counted = exp.select("line", sql("COUNT(*)").as_("n")).from_(found).group_by("line")
         read = scratch.table("read_lines", counted, "the lines of the release, read back")
-        return self._parsed(read, apart) if self._are_rows(read) else None
+        if self._known(read) != written:
+            raise EngineError("the file does not hold the lines that were written to it: nothing can be trusted")
+        return self._parsed(read, apart)
 
     def _can_be_read_singly(self) -> bool:
-        """Where lines are few, and no row goes on in the next."""
+        """Where lines are few, none is long, and no row goes on in the next: that of the header neither."""
         bench, line = self.scratch.workbench, column("line")
         strange = any_of(
             sql("CONTAINS(:line, :sign)", line=line, sign=literal(sign)) for sign in bench.files.not_in_lines
         )
-        asked = exp.select(sql("COUNT(*)"), sql("COUNT(CASE WHEN :strange THEN 1 END)", strange=strange))
-        ((lines, odd),) = bench.fetch(asked.from_(self._lines), "how many lines there are")
-        return bool(lines * _REPEATED <= self.rows) and not odd
+        odd = exp.paren(any_of([strange, sql("STRLEN(line) > :longest", longest=literal(_LONGEST))]))
+        asked = exp.select(sql("COUNT(*)"), sql("COUNT(CASE WHEN :odd THEN 1 END)", odd=odd))
+        ((lines, others),) = bench.fetch(asked.from_(self._lines), "how many lines there are")
+        header = "".join(c.name for c in self.columns)
+        plain = not others and not any(sign in header for sign in bench.files.not_in_lines)
+        return bool(lines * _REPEATED <= self.rows) and plain
+
+    def _known(self, lines: exp.Table) -> tuple[Any, ...]:
+        """By what lines, each with its number, are known again in any order."""
+        sums = exp.select(sql("SUM(n)"), sql("SUM(:hash * n)", hash=wide(row_hash([column("line")]))))
+        return self.scratch.workbench.fetch(sums.from_(lines), "verify: the lines of the release")[0]
 
     def _parsed(self, lines: exp.Table, apart: Path) -> Relation:
         files, options = self.scratch.workbench.files, self.release.options
         bare = replace(self.release, options=replace(options, header=False, compression=None))
-        numbered = select(line=self.csv.line([text_of(column("n")), column("line")])).from_(lines)
+        # A number is a cell, too: one that is written as the text for NULL stands within quotes.
+        numbered = select(line=self.csv.line([self.csv.cell(column("n")), column("line")])).from_(lines)
         files.write_lines(numbered, apart, bare)
         copies = free_name("n", (c.name for c in self.columns))
         parsed = self.scratch.adopt("VIEW", "parsed_lines")
@@ -86,11 +105,3 @@ class CsvLines:
         read = self.scratch.table("read", exp.select("*").from_(parsed), "the release, read back")
         self.scratch.drop(lines)
         return Relation((read.name,), "table", copies=copies)
-
-    def _are_rows(self, lines: exp.Table) -> bool:
-        """Whether every line is a row, and none is missing: also of the file as it is now. A row goes on in the next
-        line within quotes only, and then its first line has an odd number of them."""
-        quotes = sql("LENGTH(line) - LENGTH(REPLACE(line, :quote, ''))", quote=literal(QUOTE))
-        asked = exp.select(sql("SUM(n)"), sql("COUNT(CASE WHEN (:quotes) % 2 = 1 THEN 1 END)", quotes=quotes))
-        ((rows, parts),) = self.scratch.workbench.fetch(asked.from_(lines), "verify: is a line a row?")
-        return int(rows or 0) == self.rows and not parts

@@ -3,7 +3,6 @@ is what stands in it."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,17 +18,19 @@ from duckanon.engine.duckdb.release_files import ReleaseFiles
 from duckanon.policy import Release
 from tests.support.examples import examples
 
-SIGNS = st.text(st.sampled_from("ab ,;\"'#\t\n\r\x01\\=-é"), max_size=4)
+SIGNS = st.text(st.sampled_from("ab ,;\"'#\t\n\r\x01\\=-é§±"), max_size=4)
 VALUES = st.none() | SIGNS | st.sampled_from(["", "NULL", "NA", '""', "#a", " a ", "a\r\nb", '"', "a\x00b"])
 OPTIONS = [
     "",
+    'null = "2"\n',  # so many copies
+    'delimiter = "§"\n',
     'delimiter = ";"\nnull = "NA"\nheader = false\n',
     'delimiter = "\\t"\nnull = "NULL"\n',
     'compression = "gzip"\n',
 ]
 
 
-def released(db: duckdb.DuckDBPyConnection, options: str, folder: Path) -> duckanon.Result:
+def released(db: duckdb.DuckDBPyConnection, options: str, folder: Path, kept: str = "paid") -> duckanon.Result:
     text = f"""name = "people"
         [source]
         table = "people"
@@ -39,7 +40,7 @@ def released(db: duckdb.DuckDBPyConnection, options: str, folder: Path) -> ducka
         [quasi_identifiers.born]
         [sensitive.secret]
         [columns]
-        keep = ["paid"]
+        keep = ["{kept}"]
         [release]
         kind = "csv"
         to = "out.csv"
@@ -95,14 +96,80 @@ def test_a_line_that_goes_on_is_parsed_in_its_file(tmp_path: Path) -> None:
         assert called.args[2].suffix != ".lines"
 
 
+@pytest.mark.parametrize("null", ["10", "2"])
+def test_a_number_of_copies_is_no_null(null: str, tmp_path: Path) -> None:
+    with duckdb.connect() as db:
+        people(db, [("a", 0, "x", 0)], copies=10)
+        db.execute("INSERT INTO people SELECT 'b', born, 'y', paid FROM people LIMIT 2")
+        result = released(db, f'null = "{null}"', tmp_path)
+    assert (result.rows["released"], result.privacy["k"]) == (12, 2)
+
+
+@pytest.mark.parametrize("delimiter", ["§", "\u00a0", "😀"])
+def test_a_delimiter_of_several_bytes_is_duckdbs_to_write(delimiter: str, tmp_path: Path) -> None:
+    """It writes cells within quotes that share its first byte only."""
+    with duckdb.connect() as db:
+        people(db, [("±😁", 0, "§x", 0)], copies=4)
+        released(db, f'delimiter = "{delimiter}"', tmp_path)
+        db.execute(f"COPY people TO '{tmp_path / 'duckdb.csv'}' (DELIMITER '{delimiter}', NULLSTR '')")
+    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "duckdb.csv").read_bytes()
+
+
+def test_pseudonyms_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY", "0" * 64)
+    text = """name = "people"
+        [source]
+        table = "people"
+        [privacy]
+        k = 2
+        [quasi_identifiers."od,d"]
+        [quasi_identifiers.born]
+        [sensitive.secret]
+        [columns]
+        pseudonyms = ["number"]
+        drop = ["paid"]
+        [pseudonyms]
+        key_env = "KEY"
+        [release]
+        kind = "csv"
+        to = "out.csv"
+        """
+    with duckdb.connect() as db:
+        people(db, [("a", 0, "x", 0), ("b", 0, "y", 1)], copies=10)
+        db.execute("ALTER TABLE people ADD COLUMN number VARCHAR")
+        assert duckanon.run(duckanon.Policy.parse(text, tmp_path), db).rows["released"] == 20
+
+
+def test_a_header_may_go_on(tmp_path: Path) -> None:
+    with duckdb.connect() as db:
+        people(db, [("a", 0, "x", 0)], copies=10)
+        db.execute('ALTER TABLE people RENAME COLUMN paid TO "pa\nid"')
+        assert released(db, "", tmp_path, kept="pa\\nid").rows["released"] == 10
+
+
+def test_long_lines_are_parsed_in_their_file(tmp_path: Path) -> None:
+    with duckdb.connect() as db, patch.object(ReleaseFiles, "define", autospec=True, side_effect=define) as parsed:
+        people(db, [("a" * 1_000_000, 0, "x", 0)], copies=3)
+        assert released(db, "", tmp_path).rows["released"] == 3
+        (called,) = parsed.call_args_list
+        assert called.args[2].suffix != ".lines"
+
+
 define, write_lines = ReleaseFiles.define, ReleaseFiles.write_lines
 
 
-@pytest.mark.parametrize(
-    ("was", "is_now"),
-    [(b"a,2024-02-29,x,0.0\n", b""), (b"a,2024-02-29,x,0.0\n", b"c,2024-02-29,x,0.0\n"), (b",x,", b',"x,')],
-    ids=["fewer rows", "another class", "a quote that nobody ends"],
-)
+LINE = b"a,2024-02-29,x,0.0\n"
+TAMPERED = {
+    "fewer rows": (LINE, b""),
+    "another class": (LINE, b"c,2024-02-29,x,0.0\n"),
+    "another value": (LINE, b"a,2024-02-29,x ,0.0\n"),
+    "a value that goes on": (LINE, b'a,2024-02-29,"x\n",0.0\n'),
+    "one line for another": (LINE, b"b,2024-02-29,x,0.0\n"),
+    "a quote that nobody ends": (b",x,", b',"x,'),
+}
+
+
+@pytest.mark.parametrize(("was", "is_now"), TAMPERED.values(), ids=TAMPERED)
 def test_what_is_verified_is_what_stands_in_the_file(was: bytes, is_now: bytes, tmp_path: Path) -> None:
     def tampered(files: ReleaseFiles, lines: exp.Query, path: Path, release: Release) -> None:
         write_lines(files, lines, path, release)
@@ -111,6 +178,9 @@ def test_what_is_verified_is_what_stands_in_the_file(was: bytes, is_now: bytes, 
 
     with duckdb.connect() as db:
         people(db, [("a", 0, "x", 0), ("b", 0, "x", 0)], copies=10)
-        with patch.object(ReleaseFiles, "write_lines", tampered), suppress(duckanon.DuckanonError):
-            assert released(db, "", tmp_path).status == "violated"
+        with (
+            patch.object(ReleaseFiles, "write_lines", tampered),
+            pytest.raises(duckanon.DuckanonError, match="does not hold the lines"),
+        ):
+            released(db, "", tmp_path)
     assert list(tmp_path.iterdir()) == []
