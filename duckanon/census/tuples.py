@@ -56,16 +56,14 @@ def count_tuples(
     stay = policy.search.where == "warehouse"
     if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, None if stay else told)
-    scan, counted, hashes, parts = tuple_counts(source), None, None, 1
+    scan: exp.Query = tuple_counts(source)
+    counted, hashes, parts = None, None, 1
     if source.warehouse.may_keep and not _can_be_sent(source):
         # Counted once: to tell how many there are, to be brought, and to be released from.
         counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
         scan = exp.select("*").from_(counted.table)
     else:
-        if conditions := source.warehouse.parts_of(source.relation):
-            halves = united(tuple_counts(source, condition) for condition in conditions)
-            scan, parts = exp.select("*").from_(halves.subquery("parts")), len(conditions)
-        scan, hashes = with_hashes(scan, hashed, _as_they_are(source)) if hashed else (scan, None)
+        scan, hashes, parts = _in_parts(source, hashed)
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told, parts)
     rows = enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
@@ -77,6 +75,20 @@ def count_tuples(
         came = RowCounts(every, _as_they_are(source), hashes=hashes)
         return replace(tuples, hashes=hashes_of_counts(hashed, came, scratch.workbench))
     return tuples
+
+
+def _in_parts(source: BoundSource, hashed: Sequence[Column]) -> tuple[exp.Query, str | None, int]:
+    """A query for the counts, in the parts that the warehouse names; where the hashes of the rows come with them, the
+    name of these, which are made by whoever counts a part; and how many parts there are."""
+    conditions: Sequence[exp.Expr | None] = source.warehouse.parts_of(source.relation) or [None]
+    names, hashes, parts = _as_they_are(source), None, list[exp.Select]()
+    for condition in conditions:
+        part = tuple_counts(source, condition)
+        part, hashes = with_hashes(part, hashed, names) if hashed else (part, None)
+        parts.append(part)
+    if len(parts) == 1:
+        return parts[0], hashes, 1
+    return exp.select("*").from_(united(parts).subquery("parts")), hashes, len(parts)
 
 
 def _can_be_sent(source: BoundSource) -> bool:

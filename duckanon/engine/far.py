@@ -49,6 +49,7 @@ class FarWarehouse(Warehouse, ABC):
     keeps_ledger = True
     guards_views = True
     keeps_order = False
+    lists_numbers = True
     most_sent: int | None = None
     folders: Folders | None = None
 

@@ -44,6 +44,7 @@ class Warehouse(Protocol):
     guards_views: bool  # whether no expression of a reader's is evaluated over rows that a view does not show
     temporary_tables: bool  # whether it can keep the rows of a query for the length of a session
     keeps_order: bool  # whether what is sent is read in the order in which it was sent
+    lists_numbers: bool  # whether numbers that rows are repeated by are a list first, which must not be long
     most_sent: int | None  # values that can be sent at a time; None: as many as there are
 
     @property

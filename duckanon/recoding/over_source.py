@@ -100,7 +100,8 @@ class _OverSource:
         steps["released_cells"] = self._guarded()
         steps["labelled_cells"] = self._labelled()
         outputs = [column(f"r{at}").as_(name, quoted=True) for at, name in enumerate(self.source.released)]
-        return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells"))
+        steps |= copy_steps("labelled_cells", in_lists=self.source.warehouse.lists_numbers)
+        return with_steps(exp.select(*outputs).from_(table("copies")), **steps)
 
     def _sent(self, thing: str, query: exp.Query) -> exp.Expr:
         """A table of the warehouse, under its plain name."""

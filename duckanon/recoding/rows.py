@@ -135,10 +135,10 @@ def sorted_cells(
     return steps
 
 
-def repeated_rows(steps: Steps, source: BoundSource) -> exp.Select:
+def repeated_rows(steps: Steps, source: BoundSource, in_lists: bool = True) -> exp.Select:
     """The released rows: each of the `labelled_cells` n times, in their order, under the names of the release."""
     outputs = [column(f"r{i}").as_(name, quoted=True) for i, name in enumerate(source.released)]
-    return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells"))
+    return with_steps(exp.select(*outputs).from_(table("copies")), **steps, **copy_steps("labelled_cells", in_lists))
 
 
 def line_counts(steps: Steps, columns: int, csv: CsvText) -> exp.Select:
@@ -200,8 +200,11 @@ def _labelled(query: exp.Select, code: str, step: str) -> tuple[exp.Select, exp.
     return query.join(table(step), on=on, join_type="left"), column("label", step)
 
 
-def copy_steps(cells: str) -> dict[str, exp.Select]:
-    """The steps to the `copies`: each row of the step `cells` n times, in order."""
+def copy_steps(cells: str, in_lists: bool = True) -> dict[str, exp.Select]:
+    """The steps to the `copies`: each row of the step `cells` n times, in order. `in_lists`: where it is repeated by
+    lists, which must not be long."""
+    if not in_lists:
+        return {"copies": exp.select("*", each_below(column("n")).as_("copy")).from_(table(cells))}
     longest = literal(_LONGEST_LIST)
     lists = each_below(quotient(sql("(n + :longest - 1)", longest=longest), longest))
     copies = each_below(sql("LEAST(:longest, n - part * :longest)", longest=longest))

@@ -57,7 +57,8 @@ def _rows_of(cells: Steps, recoding: Recoding, source: BoundSource, scratch: Scr
     types = _types(recoding, source)
     typed = [_typed(types[shown], column(name)).as_(name) for shown, name in zip(source.released, names, strict=True)]
     rows = exp.select(*typed, "n").from_(sent)
-    return repeated_rows({"labelled_cells": rows.order_by("place") if places else rows}, source)
+    steps = {"labelled_cells": rows.order_by("place") if places else rows}
+    return repeated_rows(steps, source, in_lists=source.warehouse.lists_numbers)
 
 
 def _with_cells(asked: exp.Select, cells: Steps) -> exp.Query:

@@ -35,6 +35,7 @@ class DuckDB(Workbench):
     keeps_ledger = True
     guards_views = True
     keeps_order = True
+    lists_numbers = True
     most_sent: int | None = None
     folders = None
 

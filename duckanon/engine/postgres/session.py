@@ -60,6 +60,7 @@ class Session(FarWarehouse):
     dialect_name = "postgres"
     called = "PostgreSQL"
     longest_name = LONGEST_NAME
+    lists_numbers = False
 
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
