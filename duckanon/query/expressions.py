@@ -77,7 +77,10 @@ def any_of(conditions: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def greatest(figures: Iterable[exp.Expr]) -> exp.Expr:
-    """The greatest of some figures; NULL is none."""
+    """The greatest of some figures, of which there is at least one; NULL is none."""
+    figures = list(figures)
+    if len(figures) == 1:
+        return figures[0]  # Spark has no word for that
     parts = {f"figure_{place}": figure for place, figure in enumerate(figures)}
     return sql(f"GREATEST({', '.join(f':{name}' for name in parts)})", **parts)
 

@@ -14,6 +14,7 @@ from hypothesis import given
 import duckanon
 from duckanon.engine.spark.warehouse import Spark
 from duckanon.policy.load import METHODS
+from duckanon.policy.schema import FULL_DOMAIN
 from tests.support.case_warehouse import warehouse
 from tests.support.command import Command
 from tests.support.examples import examples
@@ -140,6 +141,21 @@ def test_every_method(few: Lake, folder: Folder) -> None:
             theirs = told(partial(duckanon.run, asked, far))
             must_be_alike(theirs, told(partial(duckanon.run, asked, near)))
             assert (method, theirs.get("status")) == (method, "released")
+            assert counted(few.sql("SELECT * FROM shown_few")) == counted(folder.sql("FROM shown_few")), method
+
+
+@pytest.mark.parametrize("rules", ["l = 2", ""])
+def test_the_lattice_is_walked_there(few: Lake, folder: Folder, rules: str) -> None:
+    head = OF_FEW[: OF_FEW.index("search.method")]
+    with duckanon.connect(few.address) as far, duckanon.connect(folder.database) as near:
+        for method in FULL_DOMAIN:
+            text = f"""{head}
+            search = {{ method = "{method}", where = "WHERE" }}
+            sensitive.ill = {{ {rules} }}
+            release = {{ kind = "table", to = "shown_few", difference = "ignore" }}"""
+            there = told(partial(duckanon.run, duckanon.Policy.parse(text.replace("WHERE", "warehouse")), far))
+            here = told(partial(duckanon.run, duckanon.Policy.parse(text.replace("WHERE", "workbench")), near))
+            assert (method, there["status"], there["levels"]) == (method, "released", here["levels"])
             assert counted(few.sql("SELECT * FROM shown_few")) == counted(folder.sql("FROM shown_few")), method
 
 
