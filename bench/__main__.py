@@ -15,6 +15,7 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from subprocess import CalledProcessError
 
 import duckdb
 
@@ -72,8 +73,15 @@ def main() -> None:
 
 
 def measured(setting: Setting, names: list[str]) -> list[Figure]:
+    """What all parts have measured; one that breaks off says why, and the others go on."""
+    figures = []
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
-        return [figure for name in names for figure in pool.submit(PARTS[name], setting).result()]
+        for name in names:
+            try:
+                figures += pool.submit(PARTS[name], setting).result()
+            except CalledProcessError as failed:
+                figures.append(Figure(name, f"broken off: exit {failed.returncode} of {' '.join(failed.cmd)}"))
+    return figures
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -52,10 +52,11 @@ def _postgres() -> Iterator[str]:
 
 @contextmanager
 def _spark(master: str = "local[2]") -> Iterator[str]:
-    """As it comes, not as the tests have it, where nothing is worth compiling."""
+    """As it comes, not as the tests have it, where nothing is worth compiling; but with more than the gigabyte of
+    memory that it comes with, in which the labels of a climb may or may not find room."""
     from tests.support.spark import spark
 
-    with spark(master, {}) as server, server.lake() as lake:
+    with spark(master, {"spark.driver.memory": "4g"}) as server, server.lake() as lake:
         yield lake.address
 
 
