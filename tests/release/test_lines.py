@@ -102,6 +102,7 @@ def test_a_number_of_copies_is_no_null(null: str, tmp_path: Path) -> None:
         people(db, [("a", 0, "x", 0)], copies=10)
         db.execute("INSERT INTO people SELECT 'b', born, 'y', paid FROM people LIMIT 2")
         result = released(db, f'null = "{null}"', tmp_path)
+    assert result.privacy is not None
     assert (result.rows["released"], result.privacy["k"]) == (12, 2)
 
 
