@@ -58,15 +58,15 @@ ROWS = st.lists(st.tuples(VALUES, st.integers(0, 2), VALUES, st.integers(0, 2)),
 
 
 @examples(6)
-@given(ROWS, st.sampled_from(OPTIONS))
+@given(ROWS, st.sampled_from(OPTIONS), st.sampled_from([2, 16, 35]))
 def test_the_bytes_are_those_that_duckdb_writes(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]], options: str
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[Any, ...]], options: str, copies: int
 ) -> None:
     """Those of few rows are; whether their lines are parsed singly, or the file as it is."""
     folder = tmp_path_factory.mktemp("lines")
     rows = [("known", 0, "known", 0), *rows]
     with duckdb.connect() as db:
-        people(db, rows, copies=2)
+        people(db, rows, copies)
         by_lines = released(db, options, folder)
         file = folder / "out.csv"
         found = file.read_bytes()
