@@ -56,14 +56,13 @@ def count_tuples(
     stay = policy.search.where == "warehouse"
     if stay or any(wanted.at_least for wanted, _ in source.quasi_identifiers):
         return _by_code(policy, source, scratch, None if stay else told)
-    scan: exp.Query = tuple_counts(source)
-    counted, hashes, parts = None, None, 1
     if source.warehouse.may_keep and not _can_be_sent(source):
         # Counted once: to tell how many there are, to be brought, and to be released from.
-        counted = RowCounts(scratch.kept("counted", scan, _SCANNED, source.warehouse), _as_they_are(source))
-        scan = exp.select("*").from_(counted.table)
+        kept = scratch.kept("counted", tuple_counts(source), _SCANNED, source.warehouse)
+        counted, hashes, parts = RowCounts(kept, _as_they_are(source)), None, 1
+        scan: exp.Query = exp.select("*").from_(kept)
     else:
-        scan, hashes, parts = _in_parts(source, hashed)
+        counted, (scan, hashes, parts) = None, _in_parts(source, hashed)
     every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told, parts)
     rows = enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)

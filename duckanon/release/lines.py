@@ -63,9 +63,10 @@ class CsvLines:
     def read(self, path: Path, apart: Path) -> Relation | None:
         """The rows of the file at `path`, those that show the same once, with their number; None: it is to be parsed
         as it is. The lines are parsed as a file of their own, which is written `apart`."""
-        scratch, singly, written = self.scratch, self._can_be_read_singly(), self._known(self._lines)
+        scratch = self.scratch
+        written = self._known(self._lines) if self._can_be_read_singly() else None
         scratch.drop(self._lines)
-        if not singly:
+        if written is None:
             return None
         found = scratch.adopt("VIEW", "written_lines")
         scratch.workbench.files.define_lines(found, path, self.release)
