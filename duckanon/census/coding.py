@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 from sqlglot import exp
 
 from duckanon.census.hashes import RowHashes
-from duckanon.census.packed import SourceValues, can_be_packed, packed_census
+from duckanon.census.packed import PackedRows, SourceValues, can_be_packed
 from duckanon.census.people import count_people
 from duckanon.census.source import BoundSource
-from duckanon.census.tuples import Tuples, count_tuples, enough_rows, spans_of
+from duckanon.census.tuples import BOUNDS, Tuples, count_tuples, enough_rows, spans_of
 from duckanon.census.values import ValueTable, value_table
-from duckanon.engine import Column, Engine, Warehouse
+from duckanon.census.words import CensusWords
+from duckanon.engine import Column, Warehouse
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.types import INTEGER
 from duckanon.engine.warehouse import Told
@@ -28,7 +28,14 @@ from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, sql, text_of
 
+# A source with more rows is worth statements that only spare time.
+MANY_ROWS = 200_000
+
 _NOTE = "the census: codes of every level"
+
+
+def are_many(rows: int) -> bool:
+    return rows > MANY_ROWS
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,7 @@ class Coded:
     afar: CensusAfar | None = None
     counted: RowCounts | None = None
     hashes: RowHashes | None = None  # of the rows of the source, where they came with the counts
+    words: CensusWords | None = None  # what the table is made of, where it is a view
 
 
 def code_source(
@@ -70,11 +78,12 @@ def _code_values(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     people = count_people(policy, values.everybody, scratch.workbench)
     counted = values.table if people is None else values.everybody
     sensitive = _sensitive(source, lambda _: counted.copy(), people is not None, scratch)
-    spans = spans_of(policy, built.hierarchies)
-    census = packed_census(values, built, sensitive, len(source.keep), spans, people is not None)
-    table = scratch.collected("census", census, _NOTE, source.warehouse, told)
+    words = CensusWords(built.hierarchies, sensitive)
+    packed = PackedRows(values, words, len(source.keep), spans_of(policy, built.hierarchies), people is not None)
+    counts = packed.counts(packed.rows().subquery("packed_rows"))
+    table, lasting = _unpacked(words, counts, packed.figures, people, rows, scratch, told)
     values.clear()
-    return Coded(table, built, tuple(sensitive), rows, people)
+    return Coded(table, built, tuple(sensitive), rows, people, words=lasting)
 
 
 def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: Told, hashed: Sequence[Column]) -> Coded:
@@ -83,18 +92,47 @@ def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     built = tuples.built
     people = count_people(policy, tuples.every, scratch.workbench)
     sensitive = _sensitive(source, lambda at: with_values(at, tuples, scratch), people is not None, scratch)
-    engine, afar = cast(Engine, scratch.workbench), None
-    mappings, known = [h.mapping for h in built.hierarchies], [values.table for values in sensitive]
+    coded = partial(Coded, built=built, sensitive=tuple(sensitive), rows=tuples.rows, people=people)
+    others = [*(f"k{index}" for index in range(len(source.keep))), *(["e"] if people is not None else [])]
+    figures = [*others, *(f"{name}{index}" for index in tuples.spans for _, name in BOUNDS), "n"]
     if tuples.warehouse is not None:
-        engine = tuples.warehouse
-        afar = CensusAfar(tuples.warehouse, tuple(sent_values(v, tuples.warehouse, scratch) for v in sensitive))
-        mappings, known = [sent_codes(h, tuples.warehouse, scratch) for h in built.hierarchies], list(afar.values)
-    coded = coded_tuples(tuples, sensitive, (mappings, known), len(source.keep), people is not None)
-    table = scratch.kept("census", coded, _NOTE, engine)
-    if engine.temporary_tables:
+        there = tuples.warehouse
+        values = tuple(sent_values(v, there, scratch) for v in sensitive)
+        codes = [sent_codes(h, there, scratch) for h in built.hierarchies]
+        query = coded_tuples(tuples, sensitive, codes, values, figures)
+        table, words = scratch.kept("census", query, _NOTE, there), None
+        afar = CensusAfar(there, values)
+    else:
+        words, afar = CensusWords(built.hierarchies, sensitive), None
+        rows = exp.select(*(column(name, "tuples") for name in figures))
+        rows = rows.from_(exp.alias_(tuples.known, "tuples", table=True))
+        query = words.coded("tuples", rows, tuples.by_code)
+        table, words = _unpacked(words, query, figures, people, tuples.rows, scratch)
+    if (tuples.warehouse or scratch.workbench).temporary_tables:
         scratch.drop(tuples.every)
         scratch.drop(tuples.known)
-    return Coded(table, built, tuple(sensitive), tuples.rows, people, afar, tuples.counted, tuples.hashes)
+    return coded(table, afar=afar, counted=tuples.counted, hashes=tuples.hashes, words=words)
+
+
+def _unpacked(
+    words: CensusWords,
+    query: exp.Select,
+    figures: list[str],
+    people: int | None,
+    rows: int,
+    scratch: Scratch,
+    told: Told | None = None,
+) -> tuple[exp.Table, CensusWords | None]:
+    """The census of a query for its words and `figures`. A large one stays packed, as a view says its codes; not where
+    people are counted, whose rows are asked for one by one."""
+    columns: list[exp.Expr] = [column(name) for name in figures]
+    if people is not None:
+        columns.append(sql("0").as_("p"))
+    if people is None and are_many(rows):
+        made = scratch.collected("census_words", query, _NOTE, scratch.workbench, told)
+        return scratch.view("census", words.unpacked(made, words.codes, *words.columns, *columns), _NOTE), words
+    census = words.unpacked(query.subquery("packed"), words.codes, *columns)
+    return scratch.collected("census", census, _NOTE, scratch.workbench, told), None
 
 
 def _sensitive(
@@ -136,13 +174,12 @@ def sent_codes(hierarchy: Hierarchy, warehouse: Warehouse, scratch: Scratch) -> 
 def coded_tuples(
     tuples: Tuples,
     sensitive: list[ValueTable],
-    tables: tuple[list[exp.Table], list[exp.Table]],
-    kept: int,
-    people: bool,
+    levels: list[exp.Table],
+    known_values: tuple[exp.Table, ...],
+    figures: list[str],
 ) -> exp.Query:
-    """The tuples with codes for every level; `tables` are the mappings and the values of where they are."""
+    """The tuples in the warehouse with codes for every level, by what was sent there of `levels` and values."""
     query = exp.select().from_(exp.alias_(tuples.known, "tuples", table=True))
-    mappings, known_values = tables
     for h in tuples.built.hierarchies:
         if not h.coded:
             continue
@@ -150,21 +187,13 @@ def coded_tuples(
         codes = {level: column(f"code_{level}", alias) for level in h.coded}
         # NULL is in no mapping table: code 0 at every level below the top.
         query = query.select(*(sql("COALESCE(:code, 0)", code=code).as_(h.code(at)) for at, code in codes.items()))
-        mapping, key = exp.alias_(mappings[h.index], alias, table=True), column("value", alias)
-        if tuples.by_code:
-            known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(mappings[h.index])
-            mapping, key = known.subquery(alias), codes[h.lowest]
-        on = exp.EQ(this=column(f"q{h.index}", "tuples"), expression=key)
-        query = query.join(mapping, on=on, join_type="left")
+        known = exp.select(*(column(f"code_{level}") for level in h.coded)).distinct().from_(levels[h.index])
+        on = exp.EQ(this=column(f"q{h.index}", "tuples"), expression=codes[h.lowest])
+        query = query.join(known.subquery(alias), on=on, join_type="left")
     for values in sensitive:
         alias = f"values_{values.index}"
         query = query.select(column("code", alias).as_(f"s{values.index}"))
-        value: exp.Expr = column("value", alias)
-        if tuples.warehouse is not None:
-            value = (INTEGER if values.wanted.publish == "level" else values.column.type.released).cast(value)
-        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=value)
+        type_ = INTEGER if values.wanted.publish == "level" else values.column.type.released
+        on = exp.EQ(this=column(f"s{values.index}", "tuples"), expression=type_.cast(column("value", alias)))
         query = query.join(exp.alias_(known_values[values.index], alias, table=True), on=on, join_type="left")
-    keeps = [column(f"k{index}", "tuples") for index in range(kept)]
-    bounds = [column(f"{name}{index}", "tuples") for index in tuples.spans for name in ("from", "to")]
-    person = [column("e", "tuples"), sql("0").as_("p")] if people else []
-    return query.select(*keeps, *bounds, *person, column("n", "tuples"))
+    return query.select(*(column(name, "tuples") for name in figures))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from duckanon.census.aside import Aside, set_aside, without_kept
-from duckanon.census.coding import CensusAfar, code_source
+from duckanon.census.coding import CensusAfar, are_many, code_source
 from duckanon.census.hashes import RowHashes
 from duckanon.census.people import linked_by_pseudonym, repeated_identifiers
 from duckanon.census.plain import plain
@@ -16,6 +16,7 @@ from duckanon.census.population import CountedPopulation, count_population
 from duckanon.census.pseudonyms import Pseudonym
 from duckanon.census.source import BoundSource
 from duckanon.census.values import ValueTable
+from duckanon.census.words import CensusWords
 from duckanon.engine import Column, Engine, Workbench
 from duckanon.engine.scratch import Scratch
 from duckanon.engine.warehouse import Told
@@ -26,8 +27,6 @@ from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, same, sql, text_of
 
-# A source with more rows is worth statements that only spare time.
-MANY_ROWS = 200_000
 # A kept column with more rows than this alone with their value is worth a warning.
 _TELLING_SHARE = 0.01
 
@@ -61,6 +60,7 @@ class Census:
     counted: RowCounts | None = None  # the tuples by their values, if a warehouse afar keeps them
     aside: Aside | None = None  # where the kept columns are not counted
     hashes: RowHashes | None = None  # of the rows of the source, where they came with the counts
+    words: CensusWords | None = None  # w0 … of the table, which is a view that says the codes that these hold
 
     @property
     def workbench(self) -> Workbench:
@@ -87,7 +87,7 @@ class Census:
 
     @property
     def is_large(self) -> bool:
-        return self.rows > MANY_ROWS
+        return are_many(self.rows)
 
     @property
     def codes(self) -> list[str]:
@@ -185,6 +185,7 @@ def take_census(
         afar=coded.afar,
         aside=aside,
         hashes=coded.hashes,
+        words=coded.words,
     )
     linked = linked_by_pseudonym(source, table, census.finest, engine)
     census = replace(census, warnings=(*warnings, *linked), population=_population(policy, source, census))

@@ -5,20 +5,17 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from duckanon.census.levels import with_levels_above
 from duckanon.census.source import BoundSource, is_at_hand
 from duckanon.census.tuples import BOUNDS, released_columns
-from duckanon.census.values import ValueTable
+from duckanon.census.words import CensusWords
 from duckanon.engine.scratch import Scratch
-from duckanon.hierarchy import Hierarchy
-from duckanon.hierarchy.build import Built
 from duckanon.hierarchy.domains import domains_of
 from duckanon.hierarchy.scheme import Scheme
 from duckanon.hierarchy.unmapped import as_tops, is_unknown
 from duckanon.policy import Policy
-from duckanon.query.expressions import column, literal, sql, table
-from duckanon.query.packed import Digit, Words, value_counts
-from duckanon.query.steps import select, united, with_steps
+from duckanon.query.expressions import column, sql, table
+from duckanon.query.packed import value_counts
+from duckanon.query.steps import select, with_steps
 
 
 def can_be_packed(policy: Policy, source: BoundSource) -> bool:
@@ -66,62 +63,43 @@ class SourceValues:
     def forget(self) -> None:
         pass  # it is asked for the sensitive columns, too
 
-    def digits(self, known: dict[str, exp.Select]) -> list[Digit]:
-        """By the columns of the rows, of which the values (value, code) are known."""
-        asked = [
-            select(at=literal(at), base="COALESCE(MAX(code), 0) + 1").from_(codes.subquery("known"))
-            for at, codes in enumerate(known.values())
-        ]
-        bases = sorted(self._scratch.workbench.fetch(united(asked))) if asked else []
-        return [Digit(name, codes, base) for (name, codes), (_, base) in zip(known.items(), bases, strict=True)]
-
     def clear(self) -> None:
         for made in (self.table, self._known):
             if made is not None:
                 self._scratch.drop(made)
 
 
-def packed_census(
-    values: SourceValues, built: Built, sensitive: list[ValueTable], kept: int, spans: tuple[int, ...], people: bool
-) -> exp.Select:
-    """The census of the rows as one SELECT: codes of every level, s0 …, k0 …, n; of `spans`, the bounds; where `people`
-    are counted, e and p.
+class PackedRows:
+    """The rows of the source by their words, each with what no code tells of it: kept columns, the person where people
+    are counted, and what the bounds of `spans` are made of.
 
     A row with a value that was not there when these were counted has no word, and is left out: the number of rows
     tells.
     """
-    words = Words(values.digits(_coded(built.hierarchies, sensitive, spans)))
-    others = [column(name) for name in (*(f"k{at}" for at in range(kept)), *(["e"] if people else []))]
-    bounds = {f"{name}{index}": sql(f"{least}(q{index})") for index in spans for least, name in BOUNDS}
-    more = exp.select(*(column(name, "source_rows") for name in (*(k.name for k in others), *(f"q{i}" for i in spans))))
-    counts = select(*words.columns, *others, **bounds, n="COUNT(*)").from_(table("coded_rows"))
-    figures = [*others, *map(column, (*bounds, "n"))]
-    steps = {
-        "source_rows": values.rows,
-        "coded_rows": words.coded("source_rows", more.from_(table("source_rows"))),
-        "packed_tuples": counts.group_by(*words.columns, *others),
-        "tuples": exp.select(*words.unpacked, *figures).from_(table("packed_tuples")).where(words.whole),
-    }
-    census = _levels(built.hierarchies, sensitive, figures)
-    return with_steps(census.select(sql("0").as_("p")) if people else census, **steps)
 
+    def __init__(
+        self, values: SourceValues, words: CensusWords, kept: int, spans: tuple[int, ...], people: bool
+    ) -> None:
+        self.values, self.words, self._spans = values, words, spans
+        self._others = [*(f"k{at}" for at in range(kept)), *(["e"] if people else [])]
 
-def _coded(
-    hierarchies: tuple[Hierarchy, ...], sensitive: list[ValueTable], spans: tuple[int, ...]
-) -> dict[str, exp.Select]:
-    """The values (value, code) of the columns that tell tuples apart. At the top all values are alike; where its bounds
-    are asked for, only no value is not a number."""
-    known = {}
-    for h in hierarchies:
-        if h.lowest < h.height or h.index in spans:
-            code = column(f"code_{h.lowest}") if h.lowest < h.height else literal(1)
-            known[f"q{h.index}"] = select(value="value", code=code).from_(h.mapping)
-    return known | {f"s{v.index}": exp.select("value", "code").from_(v.table) for v in sensitive}
+    @property
+    def figures(self) -> list[str]:
+        """The columns of their counts beside the words."""
+        bounds = [f"{name}{index}" for index in self._spans for _, name in BOUNDS]
+        return [*self._others, *bounds, "n"]
 
+    def rows(self) -> exp.Select:
+        """One by one."""
+        beside = exp.select(*(column(name, "source_rows") for name in (*self._others, *(f"q{i}" for i in self._spans))))
+        coded = self.words.coded("source_rows", beside.from_(table("source_rows")))
+        whole = exp.and_(*(sql(":word IS NOT NULL", word=word) for word in self.words.columns))
+        steps = {"source_rows": self.values.rows, "coded_rows": coded}
+        return with_steps(exp.select("*").from_(table("coded_rows")).where(whole), **steps)
 
-def _levels(hierarchies: tuple[Hierarchy, ...], sensitive: list[ValueTable], figures: list[exp.Column]) -> exp.Select:
-    """The tuples with their codes at the levels above the lowest."""
-    known = [(h, h.lowest, f"q{h.index}") for h in hierarchies if h.coded]
-    query = with_levels_above(exp.select().from_(table("tuples")), "tuples", known)
-    values = [sql("NULLIF(:code, 0)", code=column(f"s{v.index}", "tuples")).as_(f"s{v.index}") for v in sensitive]
-    return query.select(*values, *(column(figure.name, "tuples") for figure in figures))
+    def counts(self, rows: exp.Expr) -> exp.Select:
+        """The `rows` counted. At the top all values are alike, and only no value is no number."""
+        bounds = {f"{name}{index}": sql(f"{least}(q{index})") for index in self._spans for least, name in BOUNDS}
+        tells = [*self.words.columns, *map(column, self._others)]
+        numbers = [sql(":value IS NULL", value=column(f"q{index}")) for index in self._spans]
+        return select(*tells, **bounds, n="COUNT(*)").from_(rows).group_by(*tells, *numbers)

@@ -3,7 +3,7 @@ take."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -60,31 +60,6 @@ class Words:
     def whole(self) -> exp.Expr:
         """Whether all values of a row are known."""
         return exp.and_(*(sql(":word IS NOT NULL", word=word) for word in self.columns))
-
-
-class PackedCodes:
-    """Columns of codes below a base of their own each, as the words w0 … Those that `may_lack` a code have NULL in its
-    place, which is the number 0."""
-
-    def __init__(self, bases: Mapping[str, int], may_lack: Collection[str] = (), prefix: str = "w") -> None:
-        self._names, self._may_lack, self._packing = list(bases), may_lack, Packing(bases.values())
-        self.names = [f"{prefix}{at}" for at in range(self._packing.words)]
-
-    @property
-    def columns(self) -> list[exp.Column]:
-        return [column(name) for name in self.names]
-
-    @property
-    def words(self) -> dict[str, exp.Expr]:
-        """Each word, of the columns."""
-        codes = (f'COALESCE("{name}", 0)' if name in self._may_lack else f'"{name}"' for name in self._names)
-        return {name: sql(word) for name, word in zip(self.names, self._packing.packed(codes), strict=True)}
-
-    def unpacked(self, rows: str) -> dict[str, exp.Expr]:
-        """Each column, of the words of these rows."""
-        codes = self._packing.unpacked([f"{rows}.{name}" for name in self.names])
-        said = {name: f"CAST({code} AS INTEGER)" for name, code in zip(self._names, codes, strict=True)}
-        return {name: sql(f"NULLIF({code}, 0)" if name in self._may_lack else code) for name, code in said.items()}
 
 
 def value_counts(rows: exp.Expr, names: Sequence[str], n: str | exp.Expr) -> exp.Select:

@@ -1,50 +1,73 @@
-"""Several small whole numbers as the digits of few large ones, in Python and as SQL."""
+"""Several small whole numbers as the bits of few large ones, in Python and as SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-# A word is below it: what a BIGINT holds with room to spare.
-WORD = 2**62
+# Bits of a word: what a BIGINT holds with room to spare.
+WORD = 62
+# Those of the largest number that there is.
+LONGEST = 127
 
 
 @dataclass(frozen=True)
 class Digit:
-    """One of the numbers: it is below `base`, and its word holds it `stride` times."""
+    """One of the numbers: so many bits of its word, from a place upwards."""
 
     word: int
-    stride: int
-    base: int
+    place: int
+    bits: int
+
+    @property
+    def stride(self) -> int:
+        """What its word grows by with each one of it."""
+        return 1 << self.place
+
+    @property
+    def largest(self) -> int:
+        return (1 << self.bits) - 1
+
+    @property
+    def mask(self) -> int:
+        """All of its bits in its word."""
+        return self.largest << self.place
 
     def of(self, word: str) -> str:
         """It, out of the SQL of its word."""
-        return f"{word} // {self.stride} % {self.base}"
+        return f"(({word} >> {self.place}) & {self.largest})"
 
 
 class Packing:
-    """Numbers from 0 to below a base of their own each, packed into words: equal words are equal numbers.
+    """Numbers from 0 to below a base of their own each, packed into words: equal words are equal numbers, and words
+    have the order of the numbers.
 
     A number that does not fit into a word any more begins the next; `in_one`: all are in one word, however large.
     """
 
     def __init__(self, bases: Iterable[int], in_one: bool = False) -> None:
+        widths = [(base - 1).bit_length() for base in bases]
+        filled = [0]
+        words: list[int] = []
+        for width in widths:
+            if filled[-1] + width > WORD and not in_one:
+                filled.append(0)
+            words.append(len(filled) - 1)
+            filled[-1] += width
         self.digits: list[Digit] = []
-        word, stride = 0, 1
-        for base in bases:
-            if stride * base > WORD and not in_one:
-                word, stride = word + 1, 1
-            self.digits.append(Digit(word, stride, base))
-            stride *= base
-        self.words = word + 1
-        self.type = "BIGINT" if stride <= WORD or not in_one else "HUGEINT"
+        free = list(filled)  # bits of each word below what has its place already
+        for word, width in zip(words, widths, strict=True):
+            free[word] -= width
+            self.digits.append(Digit(word, free[word], width))
+        self.words, self.bits = len(filled), max(filled)
+        self.type = "BIGINT" if self.bits <= WORD else "HUGEINT"
 
     def packed(self, numbers: Iterable[str | None]) -> list[str]:
         """The SQL of the words, from that of the numbers; None: 0."""
         terms: list[list[str]] = [[] for _ in range(self.words)]
         for digit, number in zip(self.digits, numbers, strict=True):
             if number is not None:
-                times = f" * {digit.stride}" if digit.stride > 1 else ""
+                times = f" * {digit.stride}" if digit.place else ""
                 terms[digit.word].append(f"CAST({number} AS {self.type}){times}")
         return [" + ".join(parts) or f"CAST(0 AS {self.type})" for parts in terms]
 
@@ -59,4 +82,4 @@ class Packing:
         return words
 
     def numbers_of(self, words: Sequence[int]) -> tuple[int, ...]:
-        return tuple(words[digit.word] // digit.stride % digit.base for digit in self.digits)
+        return tuple(words[digit.word] >> digit.place & digit.largest for digit in self.digits)

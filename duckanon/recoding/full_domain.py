@@ -112,14 +112,15 @@ class FullDomain:
     def _cells(self) -> Cells:
         census, codes = self.at.census, self.numbers.codes("cells")
         names = (*codes, *census.others, "n")
-        if not census.is_large or self.numbers:
+        if census.words is None or self.numbers:
             codes |= {name: column(name, "cells") for name in census.others}
             selected = self._classes().select(*codes.values(), sql("SUM(cells.n)").as_("n"))
             cells = self.numbers.joined(self.at.with_cells(selected), "classes")
             return Cells(cells.group_by(*codes.values()) if codes else cells, names)
         note = "the cells that are released"
-        kept = census.scratch.table("released_cells", self.at.cells_of(self.good), note)
-        return Cells(exp.select(*map(column, names)).from_(kept), names, kept)
+        kept = census.scratch.table("released_cells", self.at.cells_of(self.good, census.words), note)
+        words = census.words.names
+        return Cells(exp.select(*map(column, (*names, *words))).from_(kept), names, kept, words)
 
     def types(self) -> dict[str, Type]:
         return self.at.types()

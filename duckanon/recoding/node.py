@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from duckanon.census.counting import Census
+from duckanon.census.words import CensusWords
 from duckanon.engine import Type
 from duckanon.engine.types import DOUBLE, TEXT
 from duckanon.hierarchy import Hierarchy, named_levels
 from duckanon.query.expressions import column, literal, same, sql, table, text_of
-from duckanon.query.packed import PackedCodes
 from duckanon.query.steps import select, with_steps
 from duckanon.recoding.over_source import Coding, Label
 from duckanon.recoding.rows import Shown
@@ -83,23 +83,20 @@ class NodeClasses:
         on = same(self.keys, "cells", "classes", nulls=False)
         return classes.join(exp.alias_(self.census.table, "cells", table=True), on=on)
 
-    def cells_of(self, classes: exp.Table) -> exp.Select:
-        """The cells of the census in these classes at the levels of the node: codes, sensitive values, kept ones, n.
-        They are counted by packed codes, and then held against the classes: there are fewer of them."""
-        census = self.census
-        of_class = [h for h, level in zip(census.hierarchies, self.node, strict=True) if level < h.height]
-        keys = PackedCodes({key: h.base for key, h in zip(self.keys, of_class, strict=True)})
-        codes = {f"s{v.index}": v.distinct + 1 for v in census.sensitive}
-        values = PackedCodes(codes, may_lack=codes, prefix="v")
-        kept = [column(name) for name in census.others[len(census.sensitive) :]]
-        cells = select(*kept, **keys.words, **values.words, n="SUM(n)").from_(census.table)
-        cells = cells.group_by(*kept, *keys.columns, *values.columns)
-        figures = [column(name, "packed_cells") for name in (*(k.name for k in kept), "n")]
-        shown = keys.unpacked("packed_cells") | values.unpacked("packed_cells")
-        query = select(*figures, **shown).from_(table("packed_cells"))
-        on = same(keys.names, "packed_cells", "held_classes", nulls=False)
-        held = select(**keys.words).from_(classes)
-        return with_steps(query.join(table("held_classes"), on=on), packed_cells=cells, held_classes=held)
+    def cells_of(self, classes: exp.Table, words: CensusWords) -> exp.Select:
+        """The cells of the census in these classes at the levels of the node: words and what these hold, kept columns,
+        n. They are counted first, and then held against the classes: there are fewer of them."""
+        kept = [column(name) for name in self.census.others[len(self.census.sensitive) :]]
+        names = [*self.keys, *(f"s{values.index}" for values in self.census.sensitive)]
+        keys = words.masked(self.keys, "node_cells")
+        on = exp.and_(*(exp.EQ(this=sql(key), expression=column(word, "held_classes")) for word, key in keys.items()))
+        held = exp.select("node_cells.*").from_(table("node_cells")).join(table("held_classes"), on=on)
+        steps = {
+            "node_cells": words.rolled_up(self.census.table, names, *kept),
+            "held_classes": select(**words.packed(self.keys)).from_(classes),
+            "held_cells": held,
+        }
+        return with_steps(words.unpacked(table("held_cells"), names, *words.columns, *kept, column("n")), **steps)
 
     def shown_by(self, classes: exp.Select) -> Census:
         """The census as a release of the `classes` shows it."""

@@ -9,7 +9,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from duckanon.census.counting import Census
-from duckanon.census.pseudonyms import pseudonymized
+from duckanon.census.pseudonyms import Pseudonym, pseudonymized
 from duckanon.census.source import BoundSource
 from duckanon.engine.scratch import Scratch
 from duckanon.query.csv_text import LINE_END, CsvText
@@ -113,7 +113,8 @@ class Cells:
 
     query: exp.Select
     names: tuple[str, ...]
-    kept: exp.Table | None = None  # a table that holds them, and nothing else
+    kept: exp.Table | None = None  # a table that holds them, and no others
+    words: tuple[str, ...] = ()  # of the table, which hold their codes and values
 
 
 Steps = dict[str, exp.Select]  # by their names; the last are the `labelled_cells`: r0 …, n
@@ -129,6 +130,8 @@ def sorted_cells(
     """
     steps = label_steps(census, cells, shown, source.released, labels)
     order = [part.code for part in shown if part.code is not None] + census.others
+    if cells.words and not any(isinstance(kept, Pseudonym) for kept in census.keep):
+        order = [*cells.words, *census.others[len(census.sensitive) :]]  # which is the same, in fewer columns
     if order:
         labelled = steps["labelled_cells"]
         steps["labelled_cells"] = labelled.order_by(*(column(name, "released_cells") for name in order))

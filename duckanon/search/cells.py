@@ -5,10 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from duckanon.census.counting import Census
-from duckanon.census.levels import with_levels_above
-from duckanon.query.expressions import column, sql, table
-from duckanon.query.packed import PackedCodes
-from duckanon.query.steps import select, with_steps
+from duckanon.query.expressions import column, sql
 from duckanon.search.lattice import Node
 
 
@@ -16,14 +13,16 @@ def rolled_up(
     census: Census, finer: exp.Table, node: Node, sensitive: list[int], population: bool = False
 ) -> exp.Select:
     """The census, or a finer aggregate of it, at a node: the codes of its levels and the sensitive values tell the rows
-    apart; the codes of the levels above follow from them. `population`: with the m rows of it that there are."""
-    if census.is_large and census.afar is None and census.people is None and not population:
-        return _rolled_up_by_words(census, finer, node, sensitive)
+    apart; the codes of the levels above follow from them. `population`: with the m rows of it that there are.
+
+    A census of words is rolled up to words, with the bits of all these codes."""
     pairs = list(zip(census.hierarchies, node, strict=True))
     names = [hierarchy.code(level) for hierarchy, level in pairs if level < hierarchy.height]
     names += [f"s{index}" for index in sensitive]
-    numbers = ["n", "m"] if population else ["n"]
     above = [hierarchy.code(up) for hierarchy, level in pairs for up in hierarchy.coded if up > level]
+    if census.words is not None and not population:
+        return census.words.rolled_up(finer, [*names, *above])
+    numbers = ["n", "m"] if population else ["n"]
     if census.people is not None:
         # Hardly two rows are alike that tell people apart: to group by all codes is faster than to look for the least.
         names, above = [*names, *above, "e"], []
@@ -34,19 +33,6 @@ def rolled_up(
         *(sql(f"CAST(SUM({number}) AS BIGINT)").as_(number) for number in numbers),
     ).from_(finer)
     return query.group_by(*map(column, names)) if names else query
-
-
-def _rolled_up_by_words(census: Census, finer: exp.Table, node: Node, sensitive: list[int]) -> exp.Select:
-    """The same of many rows: words are grouped in half of the time, and there are fewer rows to find the codes of the
-    levels above for."""
-    known = [(h, level) for h, level in zip(census.hierarchies, node, strict=True) if level < h.height]
-    values = {f"s{index}": census.sensitive[index].distinct + 1 for index in sensitive}
-    codes = PackedCodes({h.code(level): h.base for h, level in known} | values, may_lack=values)
-    packed = select(**codes.words, n="CAST(SUM(n) AS BIGINT)").from_(finer).group_by(*codes.columns)
-    unpacked = select(**codes.unpacked("packed_cells"), n="n").from_(table("packed_cells"))
-    query = exp.select(*(column(name, "cells") for name in (*values, "n"))).from_(table("cells"))
-    query = with_levels_above(query, "cells", [(h, level, h.code(level)) for h, level in known])
-    return with_steps(query, packed_cells=packed, cells=unpacked)
 
 
 def with_population(census: Census, cells: exp.Table, sensitive: list[int]) -> exp.Query:

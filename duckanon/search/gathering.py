@@ -47,7 +47,10 @@ def hardly_alike(census: Census, sensitive: list[int]) -> bool:
     ((rows,),) = census.workbench.fetch(exp.select("COUNT(*)").from_(census.table))
     if rows <= _FEW:
         return False
-    keys = [column(name) for name in (*census.finest, *(f"s{index}" for index in sensitive))]
+    names = [*census.finest, *(f"s{index}" for index in sensitive)]
+    keys: list[exp.Expr] = [column(name) for name in names]
+    if census.words is not None:
+        keys = [sql(word) for word in census.words.masked(names).values()]
     some = _some(rows, column("e")) if people else _some(rows, *keys)
     keys += [column("e")] if people else []
     alike = exp.select(sql("COUNT(*)").as_("n")).from_(census.table).where(some).group_by(*keys)

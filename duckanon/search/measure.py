@@ -102,7 +102,12 @@ class Measurer:
             return census.table
         query = rolled_up(census, census.table, census.bottom, self.asked)
         thing = "cells" if census.afar is None else "cells_afar"
-        return census.kept(thing, query, "the census, without what no constraint asks for")
+        note = "the census, without what no constraint asks for"
+        if census.words is None:
+            return census.kept(thing, query, note)
+        made = census.scratch.table(f"{thing}_words", query, note)
+        names = [*census.codes, *(f"s{index}" for index in self.asked)]
+        return census.scratch.view(thing, census.words.unpacked(made, names, *census.words.columns, column("n")), note)
 
     @property
     def asked(self) -> list[int]:

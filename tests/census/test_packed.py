@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import duckdb
@@ -11,8 +10,7 @@ import pytest
 from sqlglot import exp
 
 import duckanon
-from duckanon.census import coding
-from duckanon.census.packed import packed_census
+from duckanon.census.packed import PackedRows
 from duckanon.errors import EngineError
 
 COLUMNS = [f"c{at}" for at in range(7)]
@@ -39,7 +37,7 @@ def policy(folder: Path, source: str) -> duckanon.Policy:
 
 @pytest.mark.parametrize("many", [0, 10**9])
 def test_codes_of_many_columns_take_several_words(many: int, tmp_path: Path) -> None:
-    with duckdb.connect() as db, patch("duckanon.census.counting.MANY_ROWS", many):
+    with duckdb.connect() as db, patch("duckanon.census.coding.MANY_ROWS", many):
         db.execute(f"CREATE TABLE people AS {ROWS}")
         result = duckanon.run(policy(tmp_path, 'table = "people"'), db)
         assert result.levels == dict.fromkeys(COLUMNS, 0)
@@ -55,12 +53,14 @@ def test_a_file_that_changes_between_two_looks_is_not_released(second: str, tmp_
     file = tmp_path / "people.parquet"
     duckdb.sql(f"COPY ({ROWS}) TO '{file}'")
 
-    def exchanged(*parts: Any) -> exp.Select:
+    rows = PackedRows.rows
+
+    def exchanged(packed: PackedRows) -> exp.Select:
         file.unlink()
         duckdb.sql(f"COPY ({second}) TO '{file}'")
-        return packed_census(*parts)
+        return rows(packed)
 
-    with duckdb.connect() as db, patch.object(coding, "packed_census", exchanged):
+    with duckdb.connect() as db, patch.object(PackedRows, "rows", exchanged):
         with pytest.raises((EngineError, duckdb.Error)):
             duckanon.run(policy(tmp_path, f"file = '{file}'"), db)
         assert db.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall() == [(0,)]

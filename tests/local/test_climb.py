@@ -14,6 +14,7 @@ from duckanon.audit.release import audit_release
 from duckanon.audit.shown import count_rows
 from duckanon.census.counting import Census
 from duckanon.engine import Relation
+from duckanon.errors import PolicyError
 from duckanon.hierarchy import Hierarchy
 from duckanon.local import Placement
 from duckanon.policy import Policy
@@ -217,9 +218,9 @@ def test_equal_labels_of_different_levels_are_one_class(seed: int) -> None:
             must_hold(problem, released(problem, census, placement))
 
 
-def test_vast_lattice_starts_at_once() -> None:
-    """Twenty columns, 5²⁰ nodes: it is never enumerated."""
-    names = [f"a{index}" for index in range(20)]
+def wide_table(connection: duckdb.DuckDBPyConnection, width: int) -> Policy:
+    """So many columns of 5 levels each."""
+    names = [f"a{index}" for index in range(width)]
     columns = ", ".join(f"(hash(i, {place}) % {4 + place})::INTEGER AS {name}" for place, name in enumerate(names))
     hierarchies = "\n".join(f"{name} = {{ hierarchy = {{ intervals = [2, 4, 8] }} }}" for name in names)
     text = f"""
@@ -230,15 +231,27 @@ def test_vast_lattice_starts_at_once() -> None:
     [quasi_identifiers]
     {hierarchies}
     """
+    connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(150) r (i)")
+    return Policy.parse(text)
+
+
+def test_vast_lattice_starts_at_once() -> None:
+    """Twenty columns, 5²⁰ nodes: it is never enumerated."""
     with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE t AS SELECT {columns} FROM range(150) r (i)")
-        wanted = Policy.parse(text)
+        wanted = wide_table(connection, 20)
         with counted(wanted, connection) as census:
             placement = climbed(wanted, census)
             assert placement is not None
             placed = levels_of(census, placement)
             assert len(placed) == 150
             assert len(set(placed.values())) > 1
+
+
+def test_more_levels_than_a_node_can_tell_are_refused() -> None:
+    with duckdb.connect() as connection:
+        wanted = wide_table(connection, 43)
+        with counted(wanted, connection) as census, pytest.raises(PolicyError, match="43 quasi-identifiers"):
+            climbed(wanted, census)
 
 
 @pytest.mark.adult

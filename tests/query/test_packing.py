@@ -33,7 +33,7 @@ def test_there_and_back(name: str, in_one: bool) -> None:
     for numbers in some(BASES[name]):
         packed = packing.words_of(numbers)
         assert packing.numbers_of(packed) == tuple(numbers)
-        assert in_one or all(0 <= word < WORD for word in packed)
+        assert in_one or all(0 <= word < 2**WORD for word in packed)
         words.add(tuple(packed))
     assert len(words) == len({tuple(numbers) for numbers in some(BASES[name])})
 
@@ -52,6 +52,22 @@ def test_as_sql(name: str, in_one: bool) -> None:
         assert list(found) == [*packing.words_of(numbers), *numbers]
 
 
+@pytest.mark.parametrize("in_one", [False, True])
+@pytest.mark.parametrize("name", BASES)
+def test_words_have_the_order_of_the_numbers(name: str, in_one: bool) -> None:
+    packing = Packing(BASES[name], in_one)
+    assert sorted(some(BASES[name])) == sorted(some(BASES[name]), key=packing.words_of)
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_a_digit_is_what_its_mask_leaves(name: str) -> None:
+    packing = Packing(BASES[name])
+    for numbers in some(BASES[name]):
+        words = packing.words_of(numbers)
+        for digit, number in zip(packing.digits, numbers, strict=True):
+            assert words[digit.word] & digit.mask == number * digit.stride
+
+
 def test_a_word_is_filled_before_the_next() -> None:
     assert Packing([2**31, 2**31]).words == 1
     assert Packing([2**31, 2**31, 2]).words == 2
@@ -62,9 +78,11 @@ def test_how_large_a_number_is_needed() -> None:
     assert Packing([2**31, 2**31], in_one=True).type == "BIGINT"
     assert Packing([2**31, 2**31, 2], in_one=True).type == "HUGEINT"
     assert Packing([2**31, 2**31, 2]).type == "BIGINT"
+    assert Packing([2**31, 2**31, 2], in_one=True).bits == 63
 
 
 def test_what_is_not_told_is_0() -> None:
     packing = Packing([10, 10])
-    assert duckdb.execute(f"SELECT {packing.packed([None, '3'])[0]}").fetchall() == [(30,)]
+    assert duckdb.execute(f"SELECT {packing.packed([None, '3'])[0]}").fetchall() == [(3,)]
+    assert duckdb.execute(f"SELECT {packing.packed(['3', None])[0]}").fetchall() == [(3 * 16,)]
     assert duckdb.execute(f"SELECT {packing.packed([None, None])[0]}").fetchall() == [(0,)]

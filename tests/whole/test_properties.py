@@ -72,7 +72,7 @@ def same(found: Any, expected: Any) -> None:
 def test_run_is_the_reference(case: Case, as_large: bool) -> None:
     """What is done otherwise with many rows comes to the same with few."""
     with ExitStack() as patched:
-        for few in ("duckanon.census.counting.MANY_ROWS", "duckanon.search.gathering._FEW") if as_large else ():
+        for few in ("duckanon.census.coding.MANY_ROWS", "duckanon.search.gathering._FEW") if as_large else ():
             patched.enter_context(patch(few, 0))
         compare(case)
 

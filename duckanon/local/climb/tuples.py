@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from duckanon.errors import Fault, PolicyError
 from duckanon.hierarchy import Hierarchy
 from duckanon.hierarchy.computed import IntervalsKind
 from duckanon.hierarchy.labels import label_numbers
@@ -17,7 +18,7 @@ from duckanon.local.costs import UNIT
 from duckanon.local.tables import Tables
 from duckanon.models.classes import judged_classes
 from duckanon.query.dialects import WORKBENCH
-from duckanon.query.packing import Packing
+from duckanon.query.packing import LONGEST, Packing
 from duckanon.search.lattice import Lattice, Node
 from duckanon.search.measure import Measurer
 
@@ -33,6 +34,9 @@ class TupleTable(Tables):
         self.lattice = Lattice.of(self.hierarchies)
         # A node is a number, its levels the digits.
         self._nodes = Packing((height + 1 for height in self.lattice.heights), in_one=True)
+        if self._nodes.bits > LONGEST:
+            what = f"the levels of {len(self.hierarchies)} quasi-identifiers are more than a number of a node can tell"
+            raise PolicyError([Fault("search.method", what, "take greedy, or fewer columns")], measurer.policy.file)
         self.number = self._nodes.type
         self._verdicts: dict[tuple[str, ...], str] = {}
         self.values = sorted({part.index for part in measurer.judged} | set(measurer.table_rules))

@@ -22,7 +22,8 @@ _MAKING = 3  # what it costs to make an aggregate, in nodes measured from the on
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One row per combination of a node's codes (and sensitive values): these, the codes of all levels above, and n."""
+    """One row per combination of a node's codes (and sensitive values): these, the codes of all levels above, and n; of
+    a census of words, the words of all that, and n."""
 
     node: Node
     ceiling: Node  # where people are counted, nodes above it need other ones

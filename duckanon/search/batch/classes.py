@@ -11,7 +11,7 @@ from duckanon.models.classes import judged_classes
 from duckanon.models.column_steps import SensitiveRules
 from duckanon.query.dialects import WORKBENCH
 from duckanon.search.batch.aggregates import Aggregate, Aggregates
-from duckanon.search.batch.keys import NodeKeys, one_below_another
+from duckanon.search.batch.keys import NodeKeys, WordKeys, one_below_another
 from duckanon.search.gathering import Gatherings
 from duckanon.search.lattice import Node
 from duckanon.search.measure import Measurer
@@ -29,7 +29,9 @@ class NodeClasses:
         self._gatherings = cells if isinstance(cells, Gatherings) else None
         self._sizes = measurer.size_rules
         population = measurer.census.population if self._sizes else None
-        self.keys = NodeKeys(measurer.census.hierarchies, population.largest if population else None)
+        self._words = None if population else measurer.census.words
+        largest = population.largest if population else None
+        self.keys = WordKeys(self._words) if self._words else NodeKeys(measurer.census.hierarchies, largest)
         self._workbench, self._unit = measurer.census.workbench, measurer.unit
         self._sensitive = sorted({part.index for part in judged})
         self.aggregates = Aggregates(measurer.census, cells, self._sensitive, population is not None)
@@ -63,10 +65,14 @@ class NodeClasses:
     def _of(self, nodes: list[Node], base: Aggregate) -> str:
         """The classes of the nodes; all names are the driver's own."""
         positions = one_below_another([str(position) for position in range(len(nodes))])
-        values = "".join(f'"s{index}", ' for index in self._sensitive)
+        values = "".join(f"{self._value(index)}, " for index in self._sensitive)
         values += "".join(f"{name}, " for name in (*self._unit.columns, *(["m"] if self._sizes else [])))
         cells = f"SELECT {positions} AS node, {self.keys.keys(nodes)}, {values}n FROM {_name(base.table)}"
         return f'WITH "cells" AS ({cells}), {self._text}'
+
+    def _value(self, index: int) -> str:
+        name = f"s{index}"
+        return f'{self._words.code(name)} AS "{name}"' if self._words else f'"{name}"'
 
 
 def _name(table: exp.Table) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from sqlglot import exp
 
+from duckanon.census.words import CensusWords
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.expressions import column, double, literal, sql
 from duckanon.query.packing import Packing
@@ -32,16 +34,20 @@ class NodeKeys:
         words = zip(self.names, *map(self._packed, nodes), strict=True)
         return ", ".join(f'{one_below_another(keys)} AS "{name}"' for name, *keys in words)
 
-    def _packed(self, node: Node) -> list[str]:
+    def _packed(self, node: Node) -> Sequence[str]:
+        """The key of a node, of the columns of an aggregate."""
         pairs = zip(self.hierarchies, node, strict=True)
         return self._packing.packed(f'"{h.code(level)}"' if level < h.height else None for h, level in pairs)
 
+    def _code(self, hierarchy: Hierarchy, level: int) -> str:
+        """That of a level of the node that it is, of its key."""
+        return self._packing.digits[hierarchy.index].of(f'"k{self._packing.digits[hierarchy.index].word}"')
+
     def cells(self, nodes: list[Node]) -> str:
         """The cells of a class that cost something and are not at the top, as a list, by the position of its node."""
-        codes = self._packing.unpacked([f'"{name}"' for name in self.names])
         lists = [
             [
-                f"{self._offset(hierarchy, level)} + {codes[hierarchy.index]}"
+                f"{self._offset(hierarchy, level)} + {self._code(hierarchy, level)}"
                 for hierarchy, level in zip(self.hierarchies, node, strict=True)
                 if level in costly_levels(hierarchy)
             ]
@@ -66,6 +72,22 @@ class NodeKeys:
         cell = sql(":offset + CAST(:code AS BIGINT)", offset=offset, code=code)
         cost = sql(":ncp * :importance", ncp=exp.paren(hierarchy.ncp(level)), importance=double(hierarchy.importance))
         return exp.select(cell.as_("cell"), cost.as_("cost")).distinct().from_(hierarchy.mapping)
+
+
+class WordKeys(NodeKeys):
+    """The same of a census of words: what is left of them at a node."""
+
+    def __init__(self, words: CensusWords) -> None:
+        super().__init__(words.hierarchies)
+        self._words = words
+        self.names = [f"k{word}" for word in range(len(words.names))]
+
+    def _packed(self, node: Node) -> Sequence[str]:
+        pairs = zip(self.hierarchies, node, strict=True)
+        return [*self._words.masked(h.code(level) for h, level in pairs if level < h.height).values()]
+
+    def _code(self, hierarchy: Hierarchy, level: int) -> str:
+        return self._words.code(hierarchy.code(level), prefix="k")
 
 
 def one_below_another(values: list[str]) -> str:
