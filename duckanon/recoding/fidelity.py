@@ -16,12 +16,12 @@ from sqlglot import exp
 
 from duckanon.census.counting import Census
 from duckanon.census.values import ValueTable
-from duckanon.engine import Workbench
 from duckanon.hierarchy import Hierarchy
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import column, sql
 from duckanon.query.functions import finite_number
 from duckanon.query.steps import select
+from duckanon.recoding.sides import Cells, PackedCells, Side, Variable, Variables, counted_together
 
 # Pairs beyond these are not asked about: those with a sensitive column come first.
 _MOST_PAIRS = 15
@@ -29,7 +29,9 @@ _MOST_PAIRS = 15
 _MOST_LABELS = 1_000
 _DIGITS = 2
 
+_NOTE = "what analysts find again"
 _FIGURES = 5
+_NOTHING = "SELECT NULL AS a, NULL AS b, NULL AS c, NULL AS d, NULL AS e"
 Figures = list[Any]  # so many numbers, or None
 
 
@@ -37,44 +39,36 @@ Figures = list[Any]  # so many numbers, or None
 class Crossed:
     """A question to two columns, by how often each two of their codes go together."""
 
-    side: str
     one: str
     other: str
 
 
-Question = str | Crossed  # in SQL, or to be asked with others of its kind
+Asking = str | Crossed  # of the step `counts`: in SQL, or to be asked with others of its kind
 
 
 @dataclass(frozen=True)
-class Variable:
-    """A column by the code v{index} of what it shows, in the source and in the release."""
+class Question:
+    """Five figures of one side."""
 
-    index: int
-    name: str
-    labels: int  # distinct ones of the source
-    before: exp.Query | None  # code and number of what the source shows; None: it has no numbers
-    after: exp.Query | None
+    of: str  # source or release
+    variables: Variables
+    asking: Asking
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """The source and the release as cells of n rows with the codes v0 … of the variables."""
+    """The source and the release, and what they have in common."""
 
-    quasi_identifiers: tuple[Variable, ...]
-    sensitive: tuple[Variable, ...]
-    source: exp.Select
-    release: exp.Select
-    distinct: bool = False  # no two cells of the release are alike, and they are kept
+    quasi_identifiers: Variables
+    sensitive: Variables
+    sides: dict[str, Side]
 
     def figures(self, census: Census) -> dict[str, Any]:
         """What a result says of it."""
         numeric = [v for v in (*self.quasi_identifiers, *self.sensitive) if v.before is not None]
         pairs = list(self._pairs())
-        asked: list[Question] = []
-        for v in numeric:
-            asked += [_moments("source", v, v.before), _moments("release", v, v.after)]
-        for pair in pairs:
-            asked += [_together("source", pair), _together("release", pair)]
+        asked = [_moments(side, v) for v in numeric for side in self.sides]
+        asked += [_together(side, pair) for pair in pairs for side in self.sides]
         answers = iter(self._answers(asked, census))
         return {
             "numbers": {v.name: _moved(next(answers), next(answers)) for v in numeric},
@@ -83,24 +77,21 @@ class Fidelity:
 
     def _answers(self, asked: list[Question], census: Census) -> list[Figures]:
         """In one statement, which spares planning; of a large source one by one, which spares memory."""
-        if not asked:
-            return []
-        codes = [f"v{variable.index}" for variable in (*self.quasi_identifiers, *self.sensitive)]
-        cells = exp.select(*map(column, codes), sql("SUM(n)").as_("n")).from_(self.release.subquery("cells"))
-        cells = cells.group_by(*map(column, codes))
-        if not census.is_large:
-            steps = f"source AS NOT MATERIALIZED ({_text(self.source)}), release AS ({_text(cells)})"
-            return _told(steps, asked, census.workbench)
-        if self.distinct:
-            return self._one_by_one(asked, self.release, census)
-        kept = census.scratch.table("found_again", cells, "the released cells, as analysts find them")
-        answers = self._one_by_one(asked, exp.select("*").from_(kept), census)
-        census.scratch.drop(kept)
-        return answers
+        texts = [*self._statements(asked)]
+        texts = texts if census.is_large else [" UNION ALL ".join(texts)]
+        found = [row for text in filter(None, texts) for row in census.workbench.fetch(text, _NOTE)]
+        told = {nth: figures for nth, *figures in found}
+        return [told.get(nth, [None] * _FIGURES) for nth in range(len(asked))]
 
-    def _one_by_one(self, asked: list[Question], release: exp.Select, census: Census) -> list[Figures]:
-        steps = f"source AS ({_text(self.source)}), release AS ({_text(release)})"
-        return [answer for question in asked for answer in _told(steps, [question], census.workbench)]
+    def _statements(self, asked: list[Question]) -> Iterator[str]:
+        """Each asks all that there is to ask about a few columns of one side."""
+        waiting = dict(enumerate(asked))
+        for variables in counted_together(question.variables for question in asked):
+            for of, side in self.sides.items():
+                mine = {n: q for n, q in waiting.items() if q.of == of and {*q.variables} <= {*variables}}
+                if mine:
+                    asking = _statement({nth: waiting.pop(nth).asking for nth in mine})
+                    yield f"SELECT * FROM (WITH counts AS ({_text(side.counts(variables))}) {asking})"
 
     def _pairs(self) -> Iterator[tuple[Variable, Variable]]:
         every = chain(product(self.quasi_identifiers, self.sensitive), combinations(self.quasi_identifiers, 2))
@@ -113,13 +104,17 @@ class Shows(Protocol):
         """The code that a released cell shows of a quasi-identifier; code and number of what it may show."""
 
 
-def fidelity_of(census: Census, released: exp.Select, shows: Shows, distinct: bool = False) -> Fidelity:
-    """The census beside its `released` cells, which are named so. `distinct`: these are kept, each once."""
+def fidelity_of(census: Census, released: exp.Select, shows: Shows, packed: exp.Table | None = None) -> Fidelity:
+    """The census beside its `released` cells, which are named so; `packed`: they are this table, by words."""
     source, release = exp.select("n").from_(census.table), released.select(column("n", "cells"))
+    codes_before, codes_after = dict[int, str](), dict[int, str]()
     variables: list[Variable] = []
     for h in (h for h in census.hierarchies if h.coded):
         index, finest = len(variables), h.lowest
         shown, after = shows(h)
+        codes_before[index] = h.code(finest)
+        if isinstance(shown, exp.Column):
+            codes_after[index] = shown.name
         source = source.select(column(h.code(finest)).as_(f"v{index}"))
         release = release.select(shown.as_(f"v{index}"))
         before = numbers_of(h, column(f"code_{finest}"), exp.select().from_(h.mapping))
@@ -127,16 +122,16 @@ def fidelity_of(census: Census, released: exp.Select, shows: Shows, distinct: bo
     quasi_identifiers, sensitive = tuple(variables), list[Variable]()
     for values in census.sensitive:
         index, numbers = len(quasi_identifiers) + len(sensitive), numbers_of_values(values)
+        codes_before[index] = codes_after[index] = f"s{values.index}"
         source = source.select(sql("COALESCE(:s, 0)", s=column(f"s{values.index}")).as_(f"v{index}"))
         release = release.select(sql("COALESCE(:s, 0)", s=column(f"s{values.index}", "cells")).as_(f"v{index}"))
         sensitive.append(Variable(index, values.column.name, values.distinct, numbers, numbers))
-    return Fidelity(quasi_identifiers, tuple(sensitive), source, release, distinct)
-
-
-def _told(steps: str, asked: list[Question], workbench: Workbench) -> list[Figures]:
-    found = workbench.fetch(f"WITH {steps} {_statement(asked)}", "what analysts find again")
-    told = {nth: figures for nth, *figures in found}
-    return [told.get(nth, [None] * _FIGURES) for nth in range(len(asked))]
+    sides: dict[str, Side] = {"source": Cells(source), "release": Cells(release)}
+    if census.words is not None:
+        sides["source"] = PackedCells(census.table, census.words, codes_before)
+        if packed is not None:
+            sides["release"] = PackedCells(packed, census.words, codes_after)
+    return Fidelity(quasi_identifiers, tuple(sensitive), sides)
 
 
 # -- numbers ------------------------------------------------------------------------------------------
@@ -157,17 +152,18 @@ def numbers_of_values(values: ValueTable) -> exp.Query | None:
     return select(code="code", number="number").from_(values.table).where(finite_number(column("number")))
 
 
-def _moments(side: str, variable: Variable, numbers: exp.Query | None) -> str:
+def _moments(side: str, variable: Variable) -> Question:
     """Mean, standard deviation and quartiles of the rows that show a number."""
+    numbers = variable.before if side == "source" else variable.after
     if numbers is None:
-        return "SELECT NULL AS a, NULL AS b, NULL AS c, NULL AS d, NULL AS e"
-    rows = f"""SELECT number, SUM(n) AS n FROM {side} JOIN ({_text(numbers)}) ON v{variable.index} = code
-        GROUP BY number"""
+        return Question(side, (variable,), _NOTHING)
+    rows = f"SELECT number, SUM(n) AS n FROM counts JOIN ({_text(numbers)}) ON {variable.code} = code GROUP BY number"
     total = "SUM(n) OVER ()"
     ordered = f"""SELECT number, n, {total} AS total, SUM(n * number) OVER () / {total} AS mean,
         SUM(n) OVER (ORDER BY number) AS upto FROM ({rows})"""
     quartiles = ", ".join(f"MIN(number) FILTER (upto >= {share} * total)" for share in (0.25, 0.5, 0.75))
-    return f"SELECT MAX(mean), SQRT(SUM(n * (number - mean) ** 2) / MAX(total)), {quartiles} FROM ({ordered})"
+    figures = f"MAX(mean), SQRT(SUM(n * (number - mean) ** 2) / MAX(total)), {quartiles}"
+    return Question(side, (variable,), f"SELECT {figures} FROM ({ordered})")
 
 
 def _moved(before: Figures, after: Figures) -> dict[str, Any]:
@@ -193,26 +189,27 @@ def _are_numbers(pair: tuple[Variable, Variable]) -> bool:
 
 def _together(side: str, pair: tuple[Variable, Variable]) -> Question:
     """What a correlation or, where not both are numbers, Cramér's V is made of: five figures."""
-    one, other = (f"v{variable.index}" for variable in pair)
-    if _are_numbers(pair):
-        first, second = (v.before if side == "source" else v.after for v in pair)
-        if first is None or second is None:
-            return _moments(side, pair[0], None)
-        rows = f"""SELECT SUM(n) AS n, a.number AS x, b.number AS y FROM {side}
-            JOIN ({_text(first)}) AS a ON {one} = a.code JOIN ({_text(second)}) AS b ON {other} = b.code
-            GROUP BY x, y"""
-        centred = f"""SELECT n, x - SUM(n * x) OVER () / SUM(n) OVER () AS x,
-            y - SUM(n * y) OVER () / SUM(n) OVER () AS y FROM ({rows})"""
-        return f"SELECT SUM(n * x * y), SUM(n * x * x), SUM(n * y * y), NULL, NULL FROM ({centred})"
-    return Crossed(side, one, other)
+    one, other = (variable.code for variable in pair)
+    if not _are_numbers(pair):
+        return Question(side, pair, Crossed(one, other))
+    first, second = (v.before if side == "source" else v.after for v in pair)
+    if first is None or second is None:
+        return Question(side, pair, _NOTHING)
+    rows = f"""SELECT SUM(n) AS n, a.number AS x, b.number AS y FROM counts
+        JOIN ({_text(first)}) AS a ON {one} = a.code JOIN ({_text(second)}) AS b ON {other} = b.code
+        GROUP BY x, y"""
+    centred = f"""SELECT n, x - SUM(n * x) OVER () / SUM(n) OVER () AS x,
+        y - SUM(n * y) OVER () / SUM(n) OVER () AS y FROM ({rows})"""
+    figures = "SUM(n * x * y), SUM(n * x * x), SUM(n * y * y), NULL, NULL"
+    return Question(side, pair, f"SELECT {figures} FROM ({centred})")
 
 
-def _statement(asked: list[Question]) -> str:
+def _statement(asked: dict[int, Asking]) -> str:
     """nth and the figures of each question that has an answer."""
-    parts = [f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in enumerate(asked) if isinstance(text, str)]
+    parts = [f"SELECT {nth} AS nth, * FROM ({text})" for nth, text in asked.items() if isinstance(text, str)]
     crossed = " UNION ALL ".join(
-        f"SELECT {nth} AS nth, {of.one} AS x, {of.other} AS y, CAST(SUM(n) AS DOUBLE) AS n FROM {of.side} GROUP BY x, y"
-        for nth, of in enumerate(asked)
+        f"SELECT {nth} AS nth, {of.one} AS x, {of.other} AS y, CAST(SUM(n) AS DOUBLE) AS n FROM counts GROUP BY x, y"
+        for nth, of in asked.items()
         if isinstance(of, Crossed)
     )
     if crossed:

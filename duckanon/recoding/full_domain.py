@@ -169,7 +169,7 @@ class FullDomain:
         census, kept = self.at.census, self._cells.kept
         if kept is not None:
             cells = exp.select().from_(exp.alias_(kept, "cells", table=True))
-            return fidelity_of(census, cells, shows, distinct=not census.keep).figures(census)
+            return fidelity_of(census, cells, shows, kept).figures(census)
         released = self.numbers.joined(self.at.with_cells(self._classes()), "classes")
         return fidelity_of(census, released, shows).figures(census)
 

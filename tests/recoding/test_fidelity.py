@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from contextlib import ExitStack
 from itertools import combinations
 from statistics import fmean, pstdev
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 import pytest
@@ -40,6 +42,9 @@ ROWS = """CREATE TABLE people AS SELECT (20 + i % 47)::INTEGER AS age,
     10.5 * (i % 47 // 4) + i % 2 AS wage, ['flu', 'HIV', 'cold'][1 + i // 7 % 3] AS disease
     FROM range(150) r (i)"""
 
+# Whether these are many rows, and how many counts are taken at once.
+SIZES = [(False, 65_536), (False, 1), (True, 65_536), (True, 200)]
+
 Row = tuple[Any, ...]
 
 
@@ -72,11 +77,15 @@ def pearson(pairs: list[tuple[Any, Any]]) -> float | None:
     return (fmean(a * b for a, b in pairs) - fmean(x) * fmean(y)) / pstdev(x) / pstdev(y)
 
 
-@pytest.fixture(params=["greedy", "climb"])
+@pytest.fixture(params=[(method, large, most) for method in ("greedy", "climb") for large, most in SIZES])
 def ran(request: pytest.FixtureRequest) -> tuple[duckanon.Result, list[Row], list[Row]]:
-    with duckdb.connect() as db:
+    method, large, most = request.param
+    with duckdb.connect() as db, ExitStack() as patched:
+        patched.enter_context(patch("duckanon.recoding.sides._MOST_COUNTS", most))
+        if large:
+            patched.enter_context(patch("duckanon.census.coding.MANY_ROWS", 0))
         db.execute(ROWS)
-        result = duckanon.run(Policy.parse(PEOPLE + f'[search]\nmethod = "{request.param}"\n'), db)
+        result = duckanon.run(Policy.parse(PEOPLE + f'[search]\nmethod = "{method}"\n'), db)
         before, after = (
             db.execute(f"SELECT {', '.join(COLUMNS)} FROM {name}").fetchall() for name in ("people", "out")
         )
