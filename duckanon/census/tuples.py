@@ -35,7 +35,7 @@ _UNKNOWN = -1
 @dataclass(frozen=True)
 class Tuples:
     """One row per distinct combination of what may be released: q0 … (values, or codes of the lowest level), s0 …,
-    k0 …, the person e where people are counted, and n."""
+    k0 …, the person e where people are counted, and n. Each of the `parts` may have the same one."""
 
     every: exp.Table
     known: exp.Table  # those that are coded: without rows that are left out, with tops for what no hierarchy knows
@@ -46,6 +46,7 @@ class Tuples:
     counted: RowCounts | None = None  # the same by their values, kept in a warehouse afar
     spans: tuple[int, ...] = ()  # columns of numbers, with the bounds from{i} and to{i} that no code tells
     hashes: RowHashes | None = None  # of the rows of the source, where these were asked for
+    parts: int = 1  # in which they were counted: each may have the same tuple
 
 
 def count_tuples(
@@ -67,7 +68,7 @@ def count_tuples(
     rows = enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    tuples = Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted)
+    tuples = Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted, parts=parts)
     if counted is not None and hashed:
         return replace(tuples, hashes=hashes_of_counts(hashed, counted, source.warehouse))
     if hashes is not None:

@@ -160,7 +160,7 @@ class FarWarehouse(Warehouse, ABC):
         if told is not None:
             told(self._number(query.subquery("counted")))
         text = self.said(query)
-        self._awaited(lambda: self._brought(name, text, parts))
+        self._awaited(lambda: self._brought(name, text))
 
     def shared_out(self) -> AbstractContextManager[None]:
         return nullcontext()  # a cluster needs no word
@@ -178,9 +178,9 @@ class FarWarehouse(Warehouse, ABC):
         work, self._spare = self._spare, None
         return nullcontext() if work is None else beside(work, self.workbench.interrupt)
 
-    def _brought(self, name: exp.Table, text: str, parts: int) -> None:
+    def _brought(self, name: exp.Table, text: str) -> None:
         with self._stream(text) as rows:
-            self.workbench.take(name, weighed(rows, self._came), added=parts > 1)
+            self.workbench.take(name, weighed(rows, self._came))
 
     def _came(self, size: int) -> None:
         self.came_down += size

@@ -82,7 +82,8 @@ class Warehouse(Protocol):
 
     def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
         """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse. Where it
-        counts in `parts`, a row may come from each of them, and its numbers n are added up."""
+        counts in `parts`, a row may come from each of them, and `told` has heard no more than how many there are at
+        the least."""
 
     def parts_of(self, relation: Relation) -> list[exp.Expr]:
         """Conditions of which every row of a large table meets one, for a server that counts the parts at the same

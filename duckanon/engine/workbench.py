@@ -111,17 +111,14 @@ class Workbench:
         if self._trace is not None:
             self._trace.append(Executed(note, statement, by))
 
-    def take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, added: bool = False) -> None:
-        """A temporary table of rows that come as Arrow. Where they are `added`, their numbers n are, of those that are
-        alike in all else."""
+    def take(self, name: exp.Table, rows: pyarrow.RecordBatchReader) -> None:
+        """A temporary table of rows that come as Arrow."""
         schema = rows.schema
-        columns = ", ".join(arrived(field) for field in schema if not (added and field.name == "n"))
-        columns += ", CAST(SUM(n) AS BIGINT) AS n" if added else ""
+        columns = ", ".join(arrived(field) for field in schema)
         self.connection.register("duckanon_arriving", rows)
         try:
             made = f"CREATE TEMP TABLE {name.sql(self.dialect, identify=True)}"
-            groups = " GROUP BY ALL" if added else ""
-            self.run(f"{made} AS SELECT {columns} FROM duckanon_arriving{groups}")
+            self.run(f"{made} AS SELECT {columns} FROM duckanon_arriving")
         except EngineError as error:
             raise misfit(error, schema) from error.__cause__
         finally:

@@ -6,8 +6,8 @@ import pytest
 from sqlglot import exp
 
 from duckanon import Policy, connect
+from duckanon.census.counting import take_census
 from duckanon.census.source import bind_source
-from duckanon.census.tuples import count_tuples
 from duckanon.engine import Relation
 from duckanon.engine.postgres import session
 from duckanon.engine.postgres.catalog import HALVES
@@ -63,9 +63,12 @@ def test_a_large_table_is_counted_in_halves_and_its_counts_added_up(
             heard.append((counts, more))
 
         source = bind_source(policy, far, scratch)
-        tuples = count_tuples(policy, source, scratch, hear)
+        census = take_census(policy, source, scratch, hear)
         expected = far.fetch("SELECT age, size + 0, ill, COUNT(*) FROM public.people GROUP BY age, size + 0, ill")
-        found = far.workbench.fetch(exp.select("q0", "q1", "s0", "n").from_(tuples.every))
+        shown = {"q0_0": "map_0", "q1_0": "map_1"}
+        values = [f"(SELECT value FROM {scratch.name(of)} WHERE code_0 = {code})" for code, of in shown.items()]
+        values.append(f"(SELECT value FROM {scratch.name('sensitive_0')} WHERE code = s0)")
+        found = far.workbench.fetch(f"SELECT {', '.join(values)}, n FROM {census.table}")
         assert sorted(map(str, found)) == sorted(map(str, expected))
         assert heard[-1] == (len(expected), False)
         assert all(more and counts <= len(expected) for counts, more in heard[:-1])

@@ -160,13 +160,14 @@ class Session(FarWarehouse):
     def _brought_and_told(self, name: exp.Table, text: str, told: Told, parts: int) -> None:
         with self._stream(text) as rows:
             heard = Heard(told, parts)
-            self.workbench.take(name, weighed(heard.passing(rows), self._came), added=parts > 1)
+            self.workbench.take(name, weighed(heard.passing(rows), self._came))
             heard.must_be_whole()
             if heard.refused is not None:
                 self.connection.cancel()  # or the rows that nobody wants would be waited for
                 raise heard.refused
-        ((number,),) = self.workbench.fetch(exp.select("COUNT(*)").from_(name))
-        told(number)
+        if parts == 1:
+            ((number,),) = self.workbench.fetch(exp.select("COUNT(*)").from_(name))
+            told(number)
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         self.connection.ingest(name.name, rows, None if temporary else name.db)
