@@ -138,3 +138,13 @@ def test_building_the_classes_takes_time_by_the_number_of_thresholds() -> None:
 
     few, many = calls(10), calls(40)
     assert many < 6 * few
+
+
+def test_a_commit_does_not_compress_what_is_in_memory(people: Folder) -> None:
+    """Which took longer than the run before it: a checkpoint in memory writes nothing, and packs all tables. Those of a
+    file are packed as ever."""
+    asked = "SELECT current_setting('checkpoint_threshold')"
+    with connect() as bench, connect(people.database) as lasting:
+        ((in_memory,),), ((in_file,),) = bench.fetch(asked), lasting.fetch(asked)
+    assert duckdb.execute(asked).fetchall() == [(in_file,)]
+    assert in_memory == "931.3 GiB"

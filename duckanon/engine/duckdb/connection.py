@@ -31,7 +31,7 @@ def connect(
     connection = duckdb.connect() if path is None else _connect_file(path, writable, wait)
     spill = Spill()
     try:
-        _limit(connection, limits, spill)
+        _limit(connection, limits, spill, lasting=path is not None)
     except BaseException:
         connection.close()
         spill.close()
@@ -61,12 +61,15 @@ def _connect_file(path: Path, writable: bool, wait: float | None) -> duckdb.Duck
             time.sleep(min(_BETWEEN_TRIES, left))
 
 
-def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill) -> None:
+def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits, spill: Spill, lasting: bool) -> None:
     settings: dict[str, str | int] = {
         "enable_progress_bar": False,  # it would go to standard output, in between the result
         "async_threads": 0,  # of several threads that write to a full disk, DuckDB 2.0 may wait for one for ever
         "temp_directory": str(spill.path or ""),
     }
+    if not lasting:
+        # A commit that changes 16 MB would compress whatever is in memory: seconds, for tables that are about to go.
+        settings["checkpoint_threshold"] = "1TB"
     connection.execute("; ".join(_setting(name, value) for name, value in settings.items()))
     for name, limit in {"memory_limit": limits.memory, "threads": limits.threads}.items():
         if limit is None:
