@@ -44,7 +44,7 @@ class CensusWords:
         self._lacking = {f"s{values.index}": values.distinct + 1 for values in sensitive}
         bases |= {name: lacking + 1 for name, lacking in self._lacking.items()}
         packing = Packing(bases.values())
-        self._digits = dict(zip(bases, packing.digits, strict=True))
+        self._slots = dict(zip(bases, packing.slots, strict=True))
         self.names = tuple(f"w{at}" for at in range(packing.words))
 
     @property
@@ -54,7 +54,7 @@ class CensusWords:
     @property
     def codes(self) -> list[str]:
         """All that is in the words, by name."""
-        return [*self._digits]
+        return [*self._slots]
 
     # -- from codes to words ---------------------------------------------------------------------------
 
@@ -81,15 +81,15 @@ class CensusWords:
         for values in self._sensitive:
             name = f"s{values.index}"
             added = self._added({name: "code"})
-            lacking = dict.fromkeys(added, self._lacking[name] * self._digits[name].stride)
+            lacking = dict.fromkeys(added, self._lacking[name] * self._slots[name].stride)
             yield _Known(name, select(value="value", **added).from_(values.table), lacking)
 
     def _added(self, codes: dict[str, str]) -> dict[str, str]:
         """What these codes, which are in columns of another name, add to the words that they are in."""
         terms: dict[str, list[str]] = {}
         for name, code in codes.items():
-            digit = self._digits[name]
-            terms.setdefault(self.names[digit.word], []).append(f"CAST({code} AS BIGINT) * {digit.stride}")
+            slot = self._slots[name]
+            terms.setdefault(self.names[slot.word], []).append(f"CAST({code} AS BIGINT) * {slot.stride}")
         return {word: " + ".join(parts) for word, parts in terms.items()}
 
     def packed(self, names: Iterable[str]) -> dict[str, str]:
@@ -101,8 +101,8 @@ class CensusWords:
     def code(self, name: str, prefix: str = "w") -> str:
         """The SQL of a code in the words, or in those of another `prefix`. Of a sensitive value NULL, where there is
         none."""
-        digit = self._digits[name]
-        code = f"CAST({digit.of(f'{prefix}{digit.word}')} AS INTEGER)"
+        slot = self._slots[name]
+        code = f"CAST({slot.of(f'{prefix}{slot.word}')} AS INTEGER)"
         return f"NULLIF({code}, {self._lacking[name]})" if name in self._lacking else code
 
     def unpacked(self, rows: exp.Expr, names: Iterable[str], *others: exp.Expr) -> exp.Select:
@@ -115,8 +115,8 @@ class CensusWords:
         """The SQL of the words of `rows` with the bits of these codes alone."""
         of = f"{rows}." if rows else ""
         masks = dict.fromkeys(self.names, 0)
-        for digit in map(self._digits.__getitem__, names):
-            masks[self.names[digit.word]] |= digit.mask
+        for slot in map(self._slots.__getitem__, names):
+            masks[self.names[slot.word]] |= slot.mask
         return {word: f"{of}{word} & {mask}" if mask else _NOTHING for word, mask in masks.items()}
 
     def rolled_up(self, rows: exp.Table, names: Iterable[str], *others: exp.Expr) -> exp.Select:

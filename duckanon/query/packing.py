@@ -12,8 +12,8 @@ LONGEST = 127
 
 
 @dataclass(frozen=True)
-class Digit:
-    """One of the numbers: so many bits of its word, from a place upwards."""
+class Slot:
+    """Where one of the numbers is: so many bits of its word, from a place upwards."""
 
     word: int
     place: int
@@ -42,7 +42,8 @@ class Packing:
     """Numbers from 0 to below a base of their own each, packed into words: equal words are equal numbers, and words
     have the order of the numbers.
 
-    A number that does not fit into a word any more begins the next; `in_one`: all are in one word, however large.
+    A number that does not fit into a word any more begins the next; `in_one`: all are in one word, which
+    holds them up to the `LONGEST` of `bits`.
     """
 
     def __init__(self, bases: Iterable[int], in_one: bool = False) -> None:
@@ -54,32 +55,32 @@ class Packing:
                 filled.append(0)
             words.append(len(filled) - 1)
             filled[-1] += width
-        self.digits: list[Digit] = []
+        self.slots: list[Slot] = []
         free = list(filled)  # bits of each word below what has its place already
         for word, width in zip(words, widths, strict=True):
             free[word] -= width
-            self.digits.append(Digit(word, free[word], width))
+            self.slots.append(Slot(word, free[word], width))
         self.words, self.bits = len(filled), max(filled)
         self.type = "BIGINT" if self.bits <= WORD else "HUGEINT"
 
     def packed(self, numbers: Iterable[str | None]) -> list[str]:
         """The SQL of the words, from that of the numbers; None: 0."""
         terms: list[list[str]] = [[] for _ in range(self.words)]
-        for digit, number in zip(self.digits, numbers, strict=True):
+        for slot, number in zip(self.slots, numbers, strict=True):
             if number is not None:
-                times = f" * {digit.stride}" if digit.place else ""
-                terms[digit.word].append(f"CAST({number} AS {self.type}){times}")
+                times = f" * {slot.stride}" if slot.place else ""
+                terms[slot.word].append(f"CAST({number} AS {self.type}){times}")
         return [" + ".join(parts) or f"CAST(0 AS {self.type})" for parts in terms]
 
     def unpacked(self, words: Sequence[str]) -> list[str]:
         """The SQL of the numbers, from that of the words."""
-        return [digit.of(words[digit.word]) for digit in self.digits]
+        return [slot.of(words[slot.word]) for slot in self.slots]
 
     def words_of(self, numbers: Iterable[int]) -> list[int]:
         words = [0] * self.words
-        for digit, number in zip(self.digits, numbers, strict=True):
-            words[digit.word] += number * digit.stride
+        for slot, number in zip(self.slots, numbers, strict=True):
+            words[slot.word] += number * slot.stride
         return words
 
     def numbers_of(self, words: Sequence[int]) -> tuple[int, ...]:
-        return tuple(words[digit.word] >> digit.place & digit.largest for digit in self.digits)
+        return tuple(words[slot.word] >> slot.place & slot.largest for slot in self.slots)

@@ -60,12 +60,12 @@ def test_words_have_the_order_of_the_numbers(name: str, in_one: bool) -> None:
 
 
 @pytest.mark.parametrize("name", BASES)
-def test_a_digit_is_what_its_mask_leaves(name: str) -> None:
+def test_a_number_is_what_the_mask_of_its_slot_leaves(name: str) -> None:
     packing = Packing(BASES[name])
     for numbers in some(BASES[name]):
         words = packing.words_of(numbers)
-        for digit, number in zip(packing.digits, numbers, strict=True):
-            assert words[digit.word] & digit.mask == number * digit.stride
+        for slot, number in zip(packing.slots, numbers, strict=True):
+            assert words[slot.word] & slot.mask == number * slot.stride
 
 
 def test_a_word_is_filled_before_the_next() -> None:

@@ -41,7 +41,8 @@ class NodeKeys:
 
     def _code(self, hierarchy: Hierarchy, level: int) -> str:
         """That of a level of the node that it is, of its key."""
-        return self._packing.digits[hierarchy.index].of(f'"k{self._packing.digits[hierarchy.index].word}"')
+        slot = self._packing.slots[hierarchy.index]
+        return slot.of(f'"k{slot.word}"')
 
     def cells(self, nodes: list[Node]) -> str:
         """The cells of a class that cost something and are not at the top, as a list, by the position of its node."""
