@@ -105,10 +105,7 @@ def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
         afar = CensusAfar(there, values)
     else:
         words, afar = CensusWords(built.hierarchies, sensitive), None
-        rows = exp.select(*(column(name, "tuples") for name in figures))
-        rows = rows.from_(exp.alias_(tuples.known, "tuples", table=True))
-        query = words.coded("tuples", rows, tuples.by_code)
-        query = query if tuples.parts == 1 else _added_up(query, [*words.columns, *map(column, others)])
+        query = _by_words(tuples, words, figures, others)
         told_then = told if tuples.parts > 1 else None
         table, words = _unpacked(words, query, figures, people, tuples.rows, scratch, told_then)
     if (tuples.warehouse or scratch.workbench).temporary_tables:
@@ -117,10 +114,17 @@ def _code_tuples(policy: Policy, source: BoundSource, scratch: Scratch, told: To
     return coded(table, afar=afar, counted=tuples.counted, hashes=tuples.hashes, words=words)
 
 
-def _added_up(tuples: exp.Select, keys: list[exp.Column]) -> exp.Select:
-    """Tuples that were counted in parts, as if in one: their codes are grouped in a fraction of the time that their
-    values take."""
-    return select(*keys, n="CAST(SUM(n) AS BIGINT)").from_(tuples.subquery("tuples")).group_by(*keys)
+def _by_words(tuples: Tuples, words: CensusWords, figures: list[str], others: list[str]) -> exp.Select:
+    """The tuples with their words in place of values. What was counted in parts is added up here: codes are grouped in
+    a fraction of the time that values take."""
+    beside = exp.select(*(column(name, "tuples") for name in figures))
+    coded = words.coded("tuples", beside.from_(exp.alias_(tuples.known, "tuples", table=True)), tuples.by_code)
+    if tuples.parts == 1:
+        query = exp.select("*")
+    else:
+        keys = [*words.columns, *map(column, others)]
+        query = select(*keys, n="CAST(SUM(n) AS BIGINT)").group_by(*keys)
+    return query.from_(coded.subquery("coded")).where(words.whole)
 
 
 def _unpacked(

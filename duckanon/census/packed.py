@@ -93,9 +93,8 @@ class PackedRows:
         """One by one."""
         beside = exp.select(*(column(name, "source_rows") for name in (*self._others, *(f"q{i}" for i in self._spans))))
         coded = self.words.coded("source_rows", beside.from_(table("source_rows")))
-        whole = exp.and_(*(sql(":word IS NOT NULL", word=word) for word in self.words.columns))
         steps = {"source_rows": self.values.rows, "coded_rows": coded}
-        return with_steps(exp.select("*").from_(table("coded_rows")).where(whole), **steps)
+        return with_steps(exp.select("*").from_(table("coded_rows")).where(self.words.whole), **steps)
 
     def counts(self, rows: exp.Expr) -> exp.Select:
         """The `rows` counted. At the top all values are alike, and only no value is no number."""

@@ -58,6 +58,11 @@ class CensusWords:
 
     # -- from codes to words ---------------------------------------------------------------------------
 
+    @property
+    def whole(self) -> exp.Expr:
+        """Whether all values of a row are known."""
+        return exp.and_(*(sql(":word IS NOT NULL", word=word) for word in self.columns))
+
     def coded(self, rows: str, query: exp.Select, by_code: bool = False) -> exp.Select:
         """The `query` over the step `rows` (q0 …, s0 …) with their words; quasi-identifiers have values or, `by_code`,
         codes of the lowest level. A row with a value that is not known has none."""

@@ -11,7 +11,9 @@ from sqlglot import exp
 
 import duckanon
 from duckanon.census.packed import PackedRows
+from duckanon.census.words import CensusWords
 from duckanon.errors import EngineError
+from duckanon.query.dialects import WORKBENCH
 
 COLUMNS = [f"c{at}" for at in range(7)]
 # Codes of 7 columns with 2,000 values each take 77 bits, and two rows each are alike.
@@ -64,3 +66,19 @@ def test_a_file_that_changes_between_two_looks_is_not_released(second: str, tmp_
         with pytest.raises((EngineError, duckdb.Error)):
             duckanon.run(policy(tmp_path, f"file = '{file}'"), db)
         assert db.execute("SELECT COUNT(*) FROM duckdb_tables()").fetchall() == [(0,)]
+
+
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_a_value_that_gets_lost_on_the_way_to_its_code_ends_the_run(many: int, tmp_path: Path) -> None:
+    """Of what a query gives: it is counted by values."""
+    coded = CensusWords.coded
+
+    def forgetful(words: CensusWords, rows: str, query: exp.Select, by_code: bool = False) -> exp.Select:
+        db.execute(f"DELETE FROM {words.hierarchies[3].mapping.sql(WORKBENCH, identify=True)} WHERE value = 'v7'")
+        return coded(words, rows, query, by_code)
+
+    with duckdb.connect() as db, patch("duckanon.census.coding.MANY_ROWS", many):
+        db.execute(f"CREATE TABLE people AS {ROWS}")
+        with patch.object(CensusWords, "coded", forgetful), pytest.raises(EngineError, match="nothing can be trusted"):
+            duckanon.run(policy(tmp_path, 'query = "SELECT * FROM people"'), db)
+        assert db.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("people",)]
