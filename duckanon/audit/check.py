@@ -27,8 +27,8 @@ from duckanon.policy.numbers import AGGREGATES
 from duckanon.policy.profiles import profile_told
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import column, literal, sql, text_of
+from duckanon.query.functions import float_text
 from duckanon.query.names import folded
-from duckanon.query.nodes import FloatText
 from duckanon.query.steps import select
 from duckanon.recoding.numbers import middles
 from duckanon.recoding.utility import Lost, lost_by_labels, lost_utility
@@ -183,7 +183,7 @@ def _labels_of(hierarchy: Hierarchy, level: int) -> exp.Query:
     if not hierarchy.is_number:
         return labels
     # Where classes have levels of their own, a value itself is among numbers, and is written as they are.
-    numbers = exp.select(FloatText(this=column("number"))).from_(middles(hierarchy, level).subquery("middles"))
+    numbers = exp.select(float_text(column("number"))).from_(middles(hierarchy, level).subquery("middles"))
     return numbers if level else exp.union(labels, numbers)
 
 

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from sqlglot import exp
 
 from duckanon.query.expressions import text_of
-from duckanon.query.nodes import FloatText
+from duckanon.query.functions import float_text
 
 
 class Family(Enum):
@@ -95,7 +95,7 @@ class Type:
 
     def text(self, value: exp.Expr) -> exp.Expr:
         """A value of this type as the text by which policies and hierarchies name it, on every engine the same."""
-        return FloatText(this=value.copy()) if self.is_float else text_of(value)
+        return float_text(value) if self.is_float else text_of(value)
 
 
 TEXT = Type(Family.TEXT, "VARCHAR", one_text=True, declared="VARCHAR")

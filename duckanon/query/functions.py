@@ -7,19 +7,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from duckanon.query.expressions import literal, sql
-from duckanon.query.nodes import (
-    ByteOrder,
-    Composed,
-    DayText,
-    EachBelow,
-    FiniteDay,
-    FiniteNumber,
-    KeyedHash,
-    RowHash,
-    TextDigest,
-    UrlEncoded,
-    WithoutAccents,
-)
+from duckanon.query.nodes import Own
 
 # -- numbers ------------------------------------------------------------------------------------------
 
@@ -36,11 +24,17 @@ def quotient(number: exp.Expr, divisor: exp.Expr) -> exp.Expr:
 
 def each_below(count: exp.Expr) -> exp.Expr:
     """In a SELECT list: the row once for every number from 0 that is below the count."""
-    return EachBelow(this=count.copy())
+    return Own.EACH_BELOW.of(count)
+
+
+def float_text(number: exp.Expr) -> exp.Expr:
+    """A floating-point number as the workbench writes it: 1.0, where others write 1."""
+    return Own.FLOAT_TEXT.of(number)
 
 
 def finite_number(number: exp.Expr) -> exp.Expr:
-    return FiniteNumber(this=number.copy())
+    """Whether a floating-point number is neither infinite nor NaN."""
+    return Own.FINITE_NUMBER.of(number)
 
 
 # -- what may fail ------------------------------------------------------------------------------------
@@ -59,7 +53,8 @@ def days_since_1970(day: exp.Expr) -> exp.Expr:
 
 
 def finite_day(day: exp.Expr) -> exp.Expr:
-    return FiniteDay(this=day.copy())
+    """Whether a date or a moment is not infinite."""
+    return Own.FINITE_DAY.of(day)
 
 
 def day_of_1970(days: exp.Expr) -> exp.Expr:
@@ -68,7 +63,8 @@ def day_of_1970(days: exp.Expr) -> exp.Expr:
 
 
 def day_text(day: exp.Expr) -> exp.Expr:
-    return DayText(this=day.copy())
+    """A date as 2024-05-31, whatever the session of who asks would write."""
+    return Own.DAY_TEXT.of(day)
 
 
 # -- texts --------------------------------------------------------------------------------------------
@@ -89,12 +85,13 @@ def replaced(text: exp.Expr, pattern: str, by: str) -> exp.Expr:
 
 
 def byte_order(text: exp.Expr) -> exp.Expr:
-    """What sorts by the bytes of a text."""
-    return ByteOrder(this=text.copy())
+    """What sorts by the bytes of a text, whatever the language of the database; which is also the fastest order."""
+    return Own.BYTE_ORDER.of(text)
 
 
 def composed(text: exp.Expr) -> exp.Expr:
-    return Composed(this=text.copy())
+    """A text in which an accent is no sign of its own: Unicode's form NFC."""
+    return Own.COMPOSED.of(text)
 
 
 def look(text: exp.Expr) -> exp.Expr:
@@ -105,24 +102,28 @@ def look(text: exp.Expr) -> exp.Expr:
 
 
 def without_accents(text: exp.Expr) -> exp.Expr:
-    return WithoutAccents(this=text.copy())
+    """A text with plain letters in place of those with accents."""
+    return Own.WITHOUT_ACCENTS.of(text)
 
 
 def url_encoded(text: exp.Expr) -> exp.Expr:
-    return UrlEncoded(this=text.copy())
+    """A text with the signs of a URL."""
+    return Own.URL_ENCODED.of(text)
 
 
 # -- hashes -------------------------------------------------------------------------------------------
 
 
 def row_hash(cells: Iterable[exp.Expr]) -> exp.Expr:
-    return RowHash(expressions=[cell.copy() for cell in cells])
+    """A number made of several cells, NULL and all."""
+    return Own.ROW_HASH.of(*cells)
 
 
 def digest(text: exp.Expr) -> exp.Expr:
     """Of the texts of a group, in whatever order they come."""
-    return exp.BitwiseXorAgg(this=TextDigest(this=text.copy()))
+    return exp.BitwiseXorAgg(this=Own.TEXT_DIGEST.of(text))
 
 
 def keyed_hash(text: exp.Expr) -> exp.Expr:
-    return KeyedHash(this=text.copy())
+    """HMAC-SHA-256 of a text, in hexadecimal, with the key in the parameters `inner_pad` and `outer_pad`."""
+    return Own.KEYED_HASH.of(text)

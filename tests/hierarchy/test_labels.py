@@ -10,6 +10,7 @@ import pytest
 from sqlglot import exp
 
 from duckanon.hierarchy.computed import CutsKind, IntervalsKind, Kind, MaskKind
+from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import literal
 
 pytestmark = pytest.mark.unit
@@ -24,7 +25,7 @@ ZIPS = MaskKind((4, 3, 0), longest=5)
 
 
 def asked(expression: exp.Expr) -> str | None:
-    ((found,),) = duckdb.execute("SELECT " + expression.sql("duckdb")).fetchall()
+    ((found,),) = duckdb.execute("SELECT " + expression.sql(WORKBENCH)).fetchall()
     assert found is None or isinstance(found, str)
     return found
 
@@ -109,7 +110,7 @@ def test_a_cut_belongs_to_the_range_above_it(kind: CutsKind, value: str, type_: 
 def test_what_lies_in_no_range_is_not_known(kind: CutsKind, value: str, type_: str) -> None:
     unmapped = kind.unmapped(number(value, type_))
     assert unmapped is not None
-    assert duckdb.execute("SELECT " + unmapped.sql("duckdb")).fetchall() == [(True,)]
+    assert duckdb.execute("SELECT " + unmapped.sql(WORKBENCH)).fetchall() == [(True,)]
 
 
 @pytest.mark.parametrize(

@@ -12,71 +12,54 @@ from sqlglot.dialects.bigquery import BigQuery
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.dialects.snowflake import Snowflake
-from sqlglot.generators.bigquery import BigQueryGenerator
-from sqlglot.generators.snowflake import SnowflakeGenerator
 
-from duckanon.query.dialects.postgres import PostgresWords
+from duckanon.query.dialects.postgres import PostgresDialect
 from duckanon.query.dialects.spark import SparkDialect
-from duckanon.query.dialects.unsaid import Words, unsaid
-from duckanon.query.nodes import EachBelow
-
-_WIDE = exp.DataType.Type.INT128
-
-_REPEATED = unsaid("rows repeated in the SELECT list (UNNEST)")
+from duckanon.query.dialects.translation import Translating, Word, Words, functions, is_wide, unsaid
+from duckanon.query.nodes import Own
 
 
-class PostgresScriptWords(PostgresWords):
-    """For the script of a run that DuckDB executes: DuckDB's default schema is the one that the reader is in."""
-
-    def table_sql(self, expression: exp.Table, sep: str = " AS ") -> str:
-        if expression.catalog:
-            self.unsupported("tables of another database")
-        if expression.db == "main":  # DuckDB's default schema
-            expression = exp.Table(this=expression.this, alias=expression.args.get("alias"))
-        return super().table_sql(expression, sep)
+def _without_main(node: exp.Table) -> exp.Expr:
+    """DuckDB's default schema is the one that the reader is in."""
+    if node.catalog:
+        unsaid("tables of another database")()
+    return exp.Table(this=node.this.copy(), alias=node.args.get("alias")) if node.db == "main" else node
 
 
-class BigQueryWords(BigQueryGenerator):
-    """Has tables for temporary things, and no views."""
-
-    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {**BigQueryGenerator.TRANSFORMS, EachBelow: _REPEATED}
-
-    def create_sql(self, expression: exp.Create) -> str:
-        if expression.kind == "VIEW":
-            self.unsupported("temporary views")
-        return super().create_sql(expression)
-
-    def datatype_sql(self, expression: exp.DataType) -> str:
-        if expression.this == _WIDE:
-            self.unsupported("HUGEINT")
-        return super().datatype_sql(expression)
+def _no_view(node: exp.Create) -> exp.Expr:
+    if node.kind == "VIEW":
+        unsaid("temporary views")()
+    return node
 
 
-class SnowflakeWords(SnowflakeGenerator):
-    """Has no rows that a SELECT list repeats."""
+def _not_wide(node: exp.DataType) -> exp.Expr:
+    if is_wide(node):
+        unsaid("HUGEINT")()
+    return node
 
-    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
-        **SnowflakeGenerator.TRANSFORMS,
-        EachBelow: _REPEATED,
-    }
 
-    def datatype_sql(self, expression: exp.DataType) -> str:
-        if expression.this == _WIDE:
-            self.unsupported("HUGEINT")
-        return super().datatype_sql(expression)
+_FUNCTIONS: Word = functions(
+    {Own.EACH_BELOW: unsaid("rows repeated in the SELECT list (UNNEST)")}, unsaid("functions of DuckDB")
+)
 
 
 # Named so that they take no place of sqlglot's own.
-class PostgresScriptDialect(Postgres):
-    Generator = PostgresScriptWords
+class PostgresScriptDialect(Postgres, Translating):
+    """For the script of a run that DuckDB executes."""
+
+    WORDS: ClassVar[Words] = {**PostgresDialect.WORDS, exp.Table: _without_main}
 
 
-class BigQueryDialect(BigQuery):
-    Generator = BigQueryWords
+class BigQueryDialect(BigQuery, Translating):
+    """Has tables for temporary things, and no views."""
+
+    WORDS: ClassVar[Words] = {exp.Anonymous: _FUNCTIONS, exp.Create: _no_view, exp.DataType: _not_wide}
 
 
-class SnowflakeDialect(Snowflake):
-    Generator = SnowflakeWords
+class SnowflakeDialect(Snowflake, Translating):
+    """Has no rows that a SELECT list repeats."""
+
+    WORDS: ClassVar[Words] = {exp.Anonymous: _FUNCTIONS, exp.DataType: _not_wide}
 
 
 OTHERS: dict[str, type[Dialect]] = {

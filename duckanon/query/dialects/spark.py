@@ -2,78 +2,79 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.generators.spark import SparkGenerator
 
-from duckanon.query.dialects.unsaid import Words, inside, unsaid
-from duckanon.query.expressions import sql
-from duckanon.query.nodes import (
-    ByteOrder,
-    Composed,
-    DayText,
-    EachBelow,
-    FiniteDay,
-    FiniteNumber,
-    FloatText,
-    KeyedHash,
-    RowHash,
-    TextDigest,
-    UrlEncoded,
-    WithoutAccents,
+from duckanon.query.dialects.translation import (
+    Translating,
+    Words,
+    called,
+    functions,
+    inside,
+    itself,
+    narrower,
+    text,
+    unsaid,
 )
+from duckanon.query.nodes import Own
 
 
-def _exploded(generator: Any, node: EachBelow) -> str:
+def _exploded(count: exp.Expr) -> exp.Expr:
     """The first so many of the numbers from 0; a sequence to -1 would count down."""
-    last, length = (generator.sql(exp.cast(node.this.copy(), kind)) for kind in ("BIGINT", "INT"))
-    return f"EXPLODE(SLICE(SEQUENCE(CAST(0 AS BIGINT), {last}), 1, {length}))"
+    last, length = exp.cast(count, "BIGINT"), exp.cast(count, "INT")
+    numbers = called("SEQUENCE")(exp.cast(exp.Literal.number(0), "BIGINT"), last)
+    return called("EXPLODE")(called("SLICE")(numbers, exp.Literal.number(1), length))
 
 
-def _hashed(generator: Any, node: RowHash) -> str:
+def _hashed(*cells: exp.Expr) -> exp.Expr:
     """A NULL is skipped there, so whether there is one is hashed with each cell."""
-    cells = [part for cell in node.expressions for part in (sql(":cell IS NULL", cell=cell), cell)]
-    return f"XXHASH64({', '.join(generator.sql(part) for part in cells)})"
+    parts = [part for cell in cells for part in (exp.Is(this=_whole(cell), expression=exp.null()), cell)]
+    return called("XXHASH64")(*parts)
 
 
-def _finite(generator: Any, node: FiniteNumber) -> str:
+def _whole(expression: exp.Expr) -> exp.Expr:
+    """As an operand."""
+    return expression.copy() if isinstance(expression, exp.Column) else exp.paren(expression)
+
+
+def _finite(number: exp.Expr) -> exp.Expr:
     """NaN is above every number there."""
-    text: str = generator.sql(sql("ABS(:number) < CAST('Infinity' AS DOUBLE)", number=node.this))
-    return f"({text})"
+    infinity = exp.cast(exp.Literal.string("Infinity"), "DOUBLE")
+    return exp.paren(exp.LT(this=exp.Abs(this=number), expression=infinity), copy=False)
 
 
-class SparkWords(SparkGenerator):
-    """Has views for temporary things and no tables, whole numbers of 38 digits, and arrays in place of lists."""
+def _there(day: exp.Expr) -> exp.Expr:
+    """There are no others."""
+    return exp.Not(this=exp.Is(this=_whole(day), expression=exp.null()))
 
-    TYPE_MAPPING: ClassVar[dict[Any, str]] = {
-        **SparkGenerator.TYPE_MAPPING,
-        exp.DataType.Type.INT128: "DECIMAL(38, 0)",
-    }
-    TRANSFORMS: ClassVar[dict[type[exp.Expr], Words]] = {
-        **SparkGenerator.TRANSFORMS,
-        # A function that sqlglot does not know would be printed as it is.
-        **dict.fromkeys(
-            (exp.Anonymous, TextDigest, UrlEncoded, Composed, WithoutAccents, KeyedHash), unsaid("functions of DuckDB")
-        ),
-        EachBelow: _exploded,
-        RowHash: _hashed,
-        FiniteNumber: _finite,
-        FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),  # but for exponents, the same
-        ByteOrder: inside,
-        DayText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
-        FiniteDay: lambda self, node: self.sql(sql(":day IS NOT NULL", day=node.this)),  # there are no others
-        exp.Try: inside,  # what it takes away, statistics, nobody is told there
-        exp.Create: lambda self, node: self.made(node),
-    }
 
-    def made(self, node: exp.Create) -> str:
-        if node.kind == "TABLE" and node.args.get("properties"):
-            self.unsupported("temporary tables")
-        return SparkGenerator.TRANSFORMS[exp.Create](self, node)
+def _made(node: exp.Create) -> exp.Expr:
+    if node.kind == "TABLE" and node.args.get("properties"):
+        unsaid("temporary tables")()
+    return node
+
+
+_FUNCTIONS = {
+    Own.FINITE_NUMBER: _finite,
+    Own.FINITE_DAY: _there,
+    Own.FLOAT_TEXT: text,  # but for exponents, the same
+    Own.DAY_TEXT: text,
+    Own.BYTE_ORDER: itself,
+    Own.EACH_BELOW: _exploded,
+    Own.ROW_HASH: _hashed,
+}
 
 
 # Named so that it takes no place of sqlglot's own.
-class SparkDialect(Spark):
-    Generator = SparkWords
+class SparkDialect(Spark, Translating):
+    """Has views for temporary things and no tables, whole numbers of 38 digits, and arrays in place of lists."""
+
+    WORDS: ClassVar[Words] = {
+        # A function that sqlglot does not know would be printed as it is.
+        exp.Anonymous: functions(_FUNCTIONS, unsaid("functions of DuckDB")),
+        exp.Create: _made,
+        exp.DataType: narrower,
+        exp.Try: inside,  # what it takes away, statistics, nobody is told there
+    }

@@ -1,18 +1,16 @@
-"""What the workbench speaks: DuckDB's dialect, with words for the nodes of our own that it has no function for."""
+"""What the workbench speaks: DuckDB's dialect, with words for the functions of our own that it has none for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.generators.duckdb import DuckDBGenerator
 
-from duckanon.query.dialects.unsaid import inside
-from duckanon.query.nodes import ByteOrder, DayText, EachBelow, FloatText, KeyedHash
+from duckanon.query.dialects.translation import Translating, Words, called, functions, itself, text
+from duckanon.query.nodes import Own
 
 
 def _parsed(template: str) -> exp.Expr:
@@ -27,24 +25,26 @@ _HMAC = _parsed(
 )
 _REPEATED = _parsed("UNNEST(RANGE(CAST(:count AS BIGINT)))")
 
+_FUNCTIONS = {
+    Own.FINITE_NUMBER: called("ISFINITE"),
+    Own.FINITE_DAY: called("ISFINITE"),
+    Own.FLOAT_TEXT: text,
+    Own.DAY_TEXT: text,
+    Own.BYTE_ORDER: itself,
+    Own.EACH_BELOW: lambda count: exp.replace_placeholders(_REPEATED, count=count),
+    Own.ROW_HASH: called("HASH"),
+    Own.TEXT_DIGEST: called("MD5_NUMBER"),
+    Own.URL_ENCODED: called("URL_ENCODE"),
+    Own.COMPOSED: called("NFC_NORMALIZE"),
+    Own.WITHOUT_ACCENTS: called("STRIP_ACCENTS"),
+    Own.KEYED_HASH: lambda value: exp.replace_placeholders(_HMAC, text=value),
+}
 
-class WorkbenchGenerator(DuckDBGenerator):
-    """DuckDB's words."""
 
-    TRANSFORMS: ClassVar[dict[type[exp.Expr], Callable[..., str]]] = {
-        **DuckDBGenerator.TRANSFORMS,
-        FloatText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
-        ByteOrder: inside,
-        DayText: lambda self, node: self.sql(exp.cast(node.this.copy(), "VARCHAR")),
-        EachBelow: lambda self, node: self.sql(exp.replace_placeholders(_REPEATED, count=node.this)),
-        KeyedHash: lambda self, node: self.sql(exp.replace_placeholders(_HMAC, text=node.this)),
-    }
-
-
-class WorkbenchDialect(DuckDB):
+class WorkbenchDialect(DuckDB, Translating):
     """Named so that it takes no place of sqlglot's own."""
 
-    Generator = WorkbenchGenerator
+    WORDS: ClassVar[Words] = {exp.Anonymous: functions(_FUNCTIONS, itself)}
 
 
 WORKBENCH: type[Dialect] = WorkbenchDialect
