@@ -24,7 +24,6 @@ from duckanon.hierarchy.unmapped import unknown_values
 from duckanon.policy import Policy
 from duckanon.query.counts import RowCounts
 from duckanon.query.expressions import any_of, column, literal, sql, text_of
-from duckanon.query.steps import united
 
 # Below this many rows there is nobody to hide among.
 _FEWEST_ROWS = 2
@@ -60,15 +59,15 @@ def count_tuples(
     if source.warehouse.may_keep and not _can_be_sent(source):
         # Counted once: to tell how many there are, to be brought, and to be released from.
         kept = scratch.kept("counted", tuple_counts(source), _SCANNED, source.warehouse)
-        counted, hashes, parts = RowCounts(kept, _as_they_are(source)), None, 1
-        scan: exp.Query = exp.select("*").from_(kept)
+        counted, hashes = RowCounts(kept, _as_they_are(source)), None
+        scans = [exp.select("*").from_(kept)]
     else:
-        counted, (scan, hashes, parts) = None, _in_parts(source, hashed)
-    every = scratch.collected("tuples", scan, _SCANNED, source.warehouse, told, parts)
+        counted, (scans, hashes) = None, _in_parts(source, hashed)
+    every = scratch.collected("tuples", scans[0], _SCANNED, source.warehouse, told, scans[1:])
     rows = enough_rows(policy, every, scratch)
     domains = TupleDomains(every, len(source.quasi_identifiers), scratch)
     built = build_hierarchies(list(source.quasi_identifiers), domains, source.warehouse, scratch, policy.unmapped)
-    tuples = Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted, parts=parts)
+    tuples = Tuples(every, domains.tuples, built, rows, by_code=False, counted=counted, parts=len(scans))
     if counted is not None and hashed:
         return replace(tuples, hashes=hashes_of_counts(hashed, counted, source.warehouse))
     if hashes is not None:
@@ -77,18 +76,15 @@ def count_tuples(
     return tuples
 
 
-def _in_parts(source: BoundSource, hashed: Sequence[Column]) -> tuple[exp.Query, str | None, int]:
-    """A query for the counts, in the parts that the warehouse names; where the hashes of the rows come with them, the
-    name of these, which are made by whoever counts a part; and how many parts there are."""
+def _in_parts(source: BoundSource, hashed: Sequence[Column]) -> tuple[list[exp.Select], str | None]:
+    """A query for the counts of each of the parts that the warehouse names; where the hashes of the rows come with
+    them, the name of these, which are made by whoever counts a part."""
     conditions: Sequence[exp.Expr | None] = source.warehouse.parts_of(source.relation) or [None]
-    names, hashes, parts = _as_they_are(source), None, list[exp.Select]()
-    for condition in conditions:
-        part = tuple_counts(source, condition)
-        part, hashes = with_hashes(part, hashed, names) if hashed else (part, None)
-        parts.append(part)
-    if len(parts) == 1:
-        return parts[0], hashes, 1
-    return exp.select("*").from_(united(parts).subquery("parts")), hashes, len(parts)
+    parts = [tuple_counts(source, condition) for condition in conditions]
+    if not hashed:
+        return parts, None
+    with_theirs = [with_hashes(part, hashed, _as_they_are(source)) for part in parts]
+    return [part for part, _ in with_theirs], with_theirs[0][1]
 
 
 def _can_be_sent(source: BoundSource) -> bool:

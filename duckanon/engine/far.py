@@ -7,7 +7,7 @@ and its types.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -26,6 +26,7 @@ from duckanon.errors import EngineError
 from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects import WORKBENCH
 from duckanon.query.expressions import create, drop, sql
+from duckanon.query.steps import united
 
 if TYPE_CHECKING:
     import pyarrow
@@ -155,7 +156,10 @@ class FarWarehouse(Warehouse, ABC):
     def parts_of(self, relation: Relation) -> list[exp.Expr]:
         return []
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+    def collect(
+        self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, others: Sequence[exp.Query] = ()
+    ) -> None:
+        query = united([query, *others])
         self.workbench.note(note, query, self)
         if told is not None:
             told(self._number(query.subquery("counted")))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, cast
 
 from sqlglot import exp
@@ -53,14 +53,20 @@ class Scratch:
         return self._create("TABLE", thing, query, note, there, bound)
 
     def collected(
-        self, thing: str, query: exp.Query, note: str, of: Engine, told: Told | None = None, parts: int = 1
+        self,
+        thing: str,
+        query: exp.Query,
+        note: str,
+        of: Engine,
+        told: Told | None = None,
+        others: Sequence[exp.Query] = (),
     ) -> exp.Table:
         """Keep what a query to the warehouse, or to the workbench itself, counts. `told` hears how many counts there
-        are before they come. `parts`: in which the warehouse counts."""
+        are before they come. `others` count other parts of the same."""
         if of is self.workbench and told is None:
             return self.table(thing, query, note)
         name = self.adopt("TABLE", thing)
-        cast(Warehouse, of).collect(name, query, note, told, parts)
+        cast(Warehouse, of).collect(name, query, note, told, others)
         return name
 
     def sent(self, thing: str, query: exp.Query, note: str, there: Engine | None = None) -> exp.Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -80,10 +80,12 @@ class Warehouse(Protocol):
     def transaction(self) -> AbstractContextManager[None]:
         """One view of the data, and all or nothing: what is made inside is gone if the block does not end well."""
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
-        """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse. Where it
-        counts in `parts`, a row may come from each of them, and `told` has heard no more than how many there are at
-        the least."""
+    def collect(
+        self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, others: Sequence[exp.Query] = ()
+    ) -> None:
+        """Count: a temporary table of the workbench, of that name, with the rows of a query to the warehouse. Where
+        `others` count other parts of the same, a row may come from each of them, and `told` has heard no more than how
+        many there are at the least."""
 
     def parts_of(self, relation: Relation) -> list[exp.Expr]:
         """Conditions of which every row of a large table meets one, for a server that counts the parts at the same

@@ -29,7 +29,7 @@ def select(*columns: exp.Expr, **named: str | exp.Expr) -> exp.Select:
     return exp.select(*columns, *(part.as_(name, quoted=True) for name, part in given.items()))
 
 
-def united(parts: Iterable[exp.Select]) -> exp.Query:
+def united(parts: Iterable[exp.Query]) -> exp.Query:
     """All rows of queries with the same columns, of which there is at least one. They become parts of it: with copies,
     every one would be copied as often as others follow it."""
     first, *others = parts

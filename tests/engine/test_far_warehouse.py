@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,9 @@ class Far(DuckDB):
     def is_workbench(self) -> bool:
         return False
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+    def collect(
+        self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, others: Sequence[exp.Query] = ()
+    ) -> None:
         if told is not None:
             told(self.fetch(exp.select("COUNT(*)").from_(query.subquery("counted")))[0][0])
         self.came.append((note, _moved(name, query, self.connection, self._bench.connection)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Self
@@ -24,6 +24,7 @@ from duckanon.engine.workbench import Workbench
 from duckanon.errors import EngineError
 from duckanon.query.expressions import create, drop, sql
 from duckanon.query.names import split_name
+from duckanon.query.steps import united
 
 
 class DuckDB(Workbench):
@@ -109,9 +110,11 @@ class DuckDB(Workbench):
     def parts_of(self, relation: Relation) -> list[exp.Expr]:
         return []  # its threads do that
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+    def collect(
+        self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, others: Sequence[exp.Query] = ()
+    ) -> None:
         """Nothing is copied: what is counted is there already, and DuckDB says its number."""
-        ((rows,),) = self.fetch(create("TABLE", name, query, temporary=True), note)
+        ((rows,),) = self.fetch(create("TABLE", name, united([query, *others]), temporary=True), note)
         if told is not None:
             told(rows)
 

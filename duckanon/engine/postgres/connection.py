@@ -21,7 +21,7 @@ T = TypeVar("T")
 _OLDEST = 15
 _BETWEEN_TRIES = 0.2  # seconds
 _BETWEEN_LOOKS = 0.1  # seconds in which an interrupt is heard
-_LAST_WORDS = 10.0  # seconds in which a server answers that it has called a statement off
+LAST_WORDS = 10.0  # seconds in which a server answers that it has called a statement off
 _WAITS = "duckanon waits for a server"  # a thread's name
 # What a connection says of itself, unless the address does. A network that has gone silent is noticed in two minutes;
 # a server that works is waited for as long as it takes.
@@ -44,6 +44,7 @@ class Connection:
     def __init__(self, database: Any, session: Any) -> None:
         self._database, self._session = database, session
         self._given_up = False  # the server did not even answer that it has called a statement off
+        self._beside: Connection | None = None
 
     def awaited(self, work: Callable[[], T]) -> T:
         """Do what waits for the server. The driver hears no signal meanwhile, so it waits in a thread of its own; what
@@ -54,7 +55,8 @@ class Connection:
         try:
             return waiting.result()
         except BaseException:
-            self._given_up = not waiting.ended(self.cancel)
+            if not waiting.ended(self.cancel):
+                self.give_up()
             raise
 
     def uninterrupted(self, work: Callable[[], T]) -> T:
@@ -69,6 +71,21 @@ class Connection:
 
         with suppress(Error):
             self._session.cancel()
+        if (other := self._beside) is not None:
+            other.cancel()
+
+    def give_up(self) -> None:
+        """It is not waited for any more."""
+        self._given_up = True
+
+    @contextmanager
+    def beside(self, other: Connection) -> Iterator[None]:
+        """Within, what is called off here is called off there, too."""
+        self._beside = other
+        try:
+            yield
+        finally:
+            self._beside = None
 
     def run(self, text: str) -> None:
         with self._statement(text) as statement:
@@ -172,18 +189,13 @@ class _Waiting(Generic[T]):
     def ended(self, cancel: Callable[[], None]) -> bool:
         """Whether it has ended, or does when it is told to: also one that has not begun to listen yet. It is told over
         a connection of its own, which may never come about."""
-        end, telling = time.monotonic() + _LAST_WORDS, None
+        end, telling = time.monotonic() + LAST_WORDS, None
         while not self._done.is_set() and time.monotonic() < end:
             with suppress(KeyboardInterrupt):
                 if telling is None or telling._done.is_set():
                     telling = _Waiting(cancel)
                 self._done.wait(_BETWEEN_TRIES)
         return self._done.is_set()
-
-
-def somebody_waits() -> bool:
-    """Whether something that was given up still waits for its server."""
-    return any(thread.name == _WAITS for thread in threading.enumerate())
 
 
 def connect(address: ServerAddress, wait: float | None) -> Connection:

@@ -4,18 +4,19 @@ early leaves nothing."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from sqlglot import exp
 
 from duckanon.engine.duckdb.connection import Limits
 from duckanon.engine.duckdb.warehouse import DuckDB
-from duckanon.engine.far import FarWarehouse, weighed
+from duckanon.engine.far import FarWarehouse, tuples_of, weighed
 from duckanon.engine.heard import Heard
 from duckanon.engine.postgres.catalog import HALVES, literal
 from duckanon.engine.postgres.connection import Connection, connect, must_be_new_enough
+from duckanon.engine.postgres.streams import streamed
 from duckanon.engine.relation import Relation
 from duckanon.engine.warehouse import Told
 from duckanon.errors import BusyError, EngineError
@@ -53,6 +54,11 @@ _GENEROUS = """
 """
 
 
+def steady() -> str:
+    chosen = (f"set_config({literal(name)}, {literal(value)}, false)" for name, value in _STEADY.items())
+    return f"SELECT {', '.join(chosen)}"
+
+
 class Session(FarWarehouse):
     """A connection to PostgreSQL, as a run has it to itself."""
 
@@ -65,6 +71,7 @@ class Session(FarWarehouse):
     def __init__(self, address: ServerAddress, connection: Connection, workbench: DuckDB, writable: bool) -> None:
         super().__init__(address, workbench)
         self.connection, self.writable = connection, writable
+        self._one_view = False  # of the data, for all statements
         self._path = _CATALOG  # the user's
         self._schemas: list[str] = []  # those of it that are there
 
@@ -80,9 +87,8 @@ class Session(FarWarehouse):
                 "SELECT CAST(current_setting('server_version_num') AS integer), current_setting('TimeZone')"
             )
             must_be_new_enough(version, address)
-            warehouse.fetch(_GENEROUS)
-            for name, value in _STEADY.items():
-                warehouse._run(f"SET {name} = {literal(value)}")
+            for settings in (_GENEROUS, steady()):
+                warehouse.fetch(settings)
             warehouse._live_in(zone)
         except BaseException:
             warehouse.close()
@@ -125,21 +131,25 @@ class Session(FarWarehouse):
     def _stream(self, text: str) -> AbstractContextManager[pyarrow.RecordBatchReader]:
         return self.connection.stream(text)
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+    def collect(
+        self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, others: Sequence[exp.Query] = ()
+    ) -> None:
         """Counts come as soon as they are made, and are told as they come: to keep them here until all of them are
         there takes the server half as long as counting them."""
         if told is None:
-            super().collect(name, query, note, parts=parts)
+            super().collect(name, query, note, others=others)
             return
-        self.workbench.note(note, query, self)
-        text = self.said(query)
-        with self.shared_out() if parts > 1 else nullcontext():
-            self._awaited(lambda: self._brought_and_told(name, text, told, parts))
+        for part in (query, *others):
+            self.workbench.note(note, part, self)
+        texts = [self.said(part) for part in (query, *others)]
+        self._awaited(lambda: self._brought_and_told(name, texts, told))
 
     def parts_of(self, relation: Relation) -> list[exp.Expr]:
-        """The two halves of its pages, if it has many. PostgreSQL itself shares a count out only by having one process
-        put all groups of the others together, which takes as long as counting does where there are many; the workbench
-        does that as they come."""
+        """The two halves of its pages, if it has many, each for a connection. PostgreSQL itself shares a count out only
+        by having one process put all groups of the others together, which takes as long as counting does where there
+        are many; the workbench does that as they come. Two connections see the same only in a transaction."""
+        if not self._one_view:
+            return []
         halves = self.fetch(HALVES.format(relation=literal(relation.spelled)))
         page = [sql("CAST(:page AS TID)", page=exp.Literal.string(f"({half},0)")) for (half,) in halves]
         return [sql(f"ctid {side} :page", page=begin) for begin in page for side in ("<", ">=")]
@@ -157,17 +167,47 @@ class Session(FarWarehouse):
                 for cost in costs:
                     self._run(f"RESET {cost}")
 
-    def _brought_and_told(self, name: exp.Table, text: str, told: Told, parts: int) -> None:
-        with self._stream(text) as rows:
-            heard = Heard(told, parts)
+    def _brought_and_told(self, name: exp.Table, texts: list[str], told: Told) -> None:
+        with self._streams(texts) as rows:
+            heard = Heard(told, len(texts))
             self.workbench.take(name, weighed(heard.passing(rows), self._came))
             heard.must_be_whole()
             if heard.refused is not None:
                 self.connection.cancel()  # or the rows that nobody wants would be waited for
                 raise heard.refused
-        if parts == 1:
+        if len(texts) == 1:
             ((number,),) = self.workbench.fetch(exp.select("COUNT(*)").from_(name))
             told(number)
+
+    @contextmanager
+    def _streams(self, texts: list[str]) -> Iterator[pyarrow.RecordBatchReader]:
+        """The rows of one query, or of two at the same time."""
+        if len(texts) == 1:
+            with self._stream(texts[0]) as rows:
+                yield rows
+            return
+        ((snapshot,),) = tuples_of(self._all("SELECT pg_export_snapshot()"))
+        self.connection.run("SET max_parallel_workers_per_gather = 0")  # each has a process of its own
+        with streamed(self.connection, texts, lambda: self._another(str(snapshot))) as rows:
+            yield rows
+        self.connection.run("RESET max_parallel_workers_per_gather")
+
+    @contextmanager
+    def _another(self, snapshot: str) -> Iterator[Connection]:
+        """A connection that sees what this one does, and only reads. It waits for nobody: who came in between waits for
+        this one."""
+        connection = connect(self.address, None)
+        try:
+            for settings in (f"SET search_path = {_CATALOG}", _GENEROUS, steady()):
+                connection.run(settings)
+            connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            connection.run(f"SET TRANSACTION SNAPSHOT {literal(snapshot)}")
+            connection.run("SET LOCAL max_parallel_workers_per_gather = 0")
+            connection.run("SET LOCAL lock_timeout = '100ms'")
+            with self.connection.beside(connection):
+                yield connection
+        finally:
+            connection.close()
 
     def _take(self, name: exp.Table, rows: pyarrow.RecordBatchReader, temporary: bool) -> None:
         self.connection.ingest(name.name, rows, None if temporary else name.db)
@@ -181,12 +221,15 @@ class Session(FarWarehouse):
         try:
             self._must_be_writable()
             self._run("SET LOCAL idle_in_transaction_session_timeout = 0")  # a search on the workbench may take long
+            self._one_view = True
             yield
             self._commit()
         except BaseException:
             with suppress(EngineError):  # of a server that has gone
                 self._run("ROLLBACK")
             raise
+        finally:
+            self._one_view = False
 
     def _must_be_writable(self) -> None:
         """Said before anything is counted."""

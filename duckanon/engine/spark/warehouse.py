@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from duckanon.policy.database import ServerAddress
 from duckanon.query.dialects.spark import SparkDialect
 from duckanon.query.expressions import sql
 from duckanon.query.names import folded
+from duckanon.query.steps import united
 
 if TYPE_CHECKING:
     import pyarrow
@@ -100,9 +101,12 @@ class Spark(FarWarehouse):
     def drop_temporary(self, kind: str, name: exp.Table) -> None:
         super().drop_temporary("VIEW", name)
 
-    def collect(self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, parts: int = 1) -> None:
+    def collect(
+        self, name: exp.Table, query: exp.Query, note: str, told: Told | None = None, others: Sequence[exp.Query] = ()
+    ) -> None:
         """Counted once: how many there are is told while they come. As soon as these are too many none comes any more,
         and it is asked how many there would have been."""
+        query = united([query, *others])
         self.workbench.note(note, query, self)
         heard = Heard(told)
         with self._stream(self.said(query)) as rows:
