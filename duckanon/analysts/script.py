@@ -47,7 +47,7 @@ def script(policy: Policy, warehouse: Warehouse, levels: str | None, dialect: st
             node = given_node(levels, census) if levels is not None else _found(measurer)
             shown = ", ".join(f"{name}={level}" for name, level in named_levels(census.hierarchies, node).items())
             header = f"policy {policy.name}, levels {shown}"
-            releasing = _node_statements(measurer.brought(node), node, source, scratch)
+            releasing = _node_statements(measurer, node, source, scratch)
         statements = [executed for executed in counting if executed.note or executed.makes]
         if dialect != OWN:
             statements = [_with_rows(executed, policy, census) for executed in statements]
@@ -91,6 +91,7 @@ def _found(measurer: Measurer) -> Node:
 
 def _node_statements(measurer: Measurer, node: Node, source: BoundSource, scratch: Scratch) -> list[Executed]:
     with scratch.workbench.traced() as executed:
+        measurer = measurer.brought(node)
         scratch.view("level", _level_view(measurer.census, node), "the level view over the census")
         recoding = FullDomain(measurer, measurer.measure(node, wholly=True))
         _release(recoding, source, scratch, executed)

@@ -266,12 +266,13 @@ def _telling(columns: dict[str, float]) -> Iterator[str]:
 
 def brought(policy: Policy, census: Census, node: tuple[int, ...]) -> Census:
     """The census at a node, on the workbench: of one in the warehouse, what it takes to release that node. The stars of
-    a mask are counted one level below."""
+    a mask are counted one level below, if that is counted."""
     if census.afar is None:
         return census
     pairs = zip(census.hierarchies, node, strict=True)
     hierarchies = tuple(
-        replace(h, lowest=min(level, h.height - 1) if h.tells_length else level, cap=level) for h, level in pairs
+        replace(h, lowest=max(h.lowest, min(level, h.height - 1)) if h.tells_length else level, cap=level)
+        for h, level in pairs
     )
     at_node = replace(census, hierarchies=hierarchies, afar=None)
     names = [column(name) for name in (*at_node.finest, *census.others)]

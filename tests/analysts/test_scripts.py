@@ -57,6 +57,11 @@ def test_full_domain(people: Folder, duckanon: Command, method: str) -> None:
     must_agree(people, duckanon, PEOPLE + f'[search]\nmethod = "{method}"\n', "people_anonymous")
 
 
+def test_a_census_in_the_warehouse(people: Folder, duckanon: Command) -> None:
+    """The counts of the node come from there, in a statement of their own."""
+    must_agree(people, duckanon, PEOPLE + '[search]\nwhere = "warehouse"\n', "people_anonymous")
+
+
 def test_a_population(people: Folder, duckanon: Command) -> None:
     """Also one that is a query, which the script defines."""
     people.sql("CREATE TABLE everybody AS SELECT age + i AS age, zip, sex FROM people, range(3) r (i)")

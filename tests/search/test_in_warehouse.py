@@ -82,6 +82,14 @@ def test_views_increments_and_scripts_too(people: Folder, duckanon: Command) -> 
     assert people.sql("SELECT count(*) > 0 FROM shown") == [(True,)]
 
 
+def test_a_mask_that_may_only_be_removed_is_one_star_there_too(people: Folder, duckanon: Command) -> None:
+    """Nothing of it is counted, the level below the top neither."""
+    removed = PEOPLE.replace("0] }", "0] }\nat_least = 3")
+    told = duckanon("run", people.policy(removed + '[search]\nwhere = "warehouse"\n'))
+    assert told.code == 0, told.err
+    assert people.sql("SELECT DISTINCT zip FROM people_anonymous") == [("*",)]
+
+
 def test_a_census_that_is_too_large_can_be_walked_there(people: Folder, duckanon: Command) -> None:
     """The counts of the node that is found are all that come."""
     limited = PEOPLE + "[search]\ncensus_limit = 160\n"
