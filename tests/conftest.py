@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -132,6 +133,13 @@ def alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whole runs first, units last: so that two workers end at the same time."""
     items.sort(key=lambda item: (bool(item.get_closest_marker("unit")), "/whole/" not in item.path.as_posix()))
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: to look through it for garbage, again and again, takes a tenth of all time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 # -- what a test may need -------------------------------------------------------------------------

@@ -79,7 +79,12 @@ def printed(duckanon: Command, folder: Folder, far: FarDatabase, text: str, dial
     return before, f"{mark}{last}".strip().removesuffix(";")
 
 
-@pytest.mark.parametrize("case", [*CASES, *VIEWS])
+# The node that a method finds is said alike, whatever the method: each is tried on one of the two servers.
+HERE = [case for case in CASES if case not in ("optimal, every rule", "datafly, every rule")]
+THERE = [case for case in CASES if case != "greedy, every rule"]
+
+
+@pytest.mark.parametrize("case", [*HERE, *VIEWS])
 def test_by_psql(case: str, postgres: Server, postgres_database: PostgresDatabase, folder: Folder, duckanon: Command) -> None:  # fmt: skip  # noqa: E501
     text, far = (CASES | VIEWS)[case], postgres_database
     filled(far)
@@ -93,7 +98,7 @@ def test_by_psql(case: str, postgres: Server, postgres_database: PostgresDatabas
     assert counted(far.sql("SELECT * FROM by_hand")) == released
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", THERE)
 def test_in_spark(case: str, lake: Lake, folder: Folder, duckanon: Command) -> None:
     filled(lake)
     before, last = printed(duckanon, folder, lake, CASES[case], "spark")

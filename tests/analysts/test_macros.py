@@ -11,10 +11,11 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import metrics_reference as reference
+from tests.support.examples import examples
 from tests.support.needs import duckdb_shell
 from tests.support.paths import MACROS
 
@@ -184,7 +185,7 @@ def tables(draw: st.DrawFn) -> Rows:
 def property_test(check: Callable[[Rows], None]) -> Callable[[], None]:
     """A check of the macros on the table t, against random tables."""
 
-    @settings(max_examples=40, deadline=None)
+    @examples(20)
     @given(tables())
     def test(rows: Rows) -> None:
         SHARED.table(rows, COLUMNS)

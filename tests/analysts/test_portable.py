@@ -14,13 +14,14 @@ from typing import Any
 import duckdb
 import pytest
 import sqlglot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from duckanon.analysts.portable import DIALECTS, Metric, metric_queries, metrics_script
 from duckanon.errors import PolicyError
 from duckanon.query.names import quoted
 from tests.support import metrics_reference as reference
+from tests.support.examples import examples
 from tests.support.paths import ROOT
 from tests.support.postgres import Server
 
@@ -220,7 +221,7 @@ def close(value: Any) -> Any:
     return pytest.approx(value, abs=1e-9, rel=1e-9) if isinstance(value, float) else value
 
 
-@settings(max_examples=25, deadline=None)
+@examples(12)
 @given(people())
 def test_duckdb_agrees_with_the_macros(warehouse: duckdb.DuckDBPyConnection, table: tuple[Names, list[Person]]) -> None:
     names, rows = table
@@ -253,7 +254,7 @@ def by_macro(warehouse: duckdb.DuckDBPyConnection, names: Names, metric: Metric)
     return fetched(warehouse, f"FROM {call}", given)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(20)
 @given(people())
 def test_duckdb_agrees_with_the_definitions(
     warehouse: duckdb.DuckDBPyConnection, table: tuple[Names, list[Person]]

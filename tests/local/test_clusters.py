@@ -32,6 +32,7 @@ from duckanon.search.measure import Measurer
 from duckanon.search.problem import Problem
 from tests.support import reference
 from tests.support.adult import ADULT
+from tests.support.examples import MORE
 from tests.support.literal_han import Clustering, weighted_distance
 from tests.support.small import small_policy
 
@@ -323,7 +324,7 @@ def test_distances_are_those_of_the_paper(beta: float) -> None:
 @pytest.mark.parametrize("model", ["general", "value l", "many"])
 def test_l_c_loses_no_more_than_alpha_k(model: str) -> None:
     wanted = policy(MODELS[model], 3, "0.2")
-    for seed in range(3):
+    for seed in range(MORE):
         rows = some_rows(f"lost {model} {seed}") * 2
         lost = {method: ncp_of(method, wanted, rows) for method in METHODS[:2]}
         assert lost[l_c_clustering] <= lost[alpha_k_clustering] + 1e-9

@@ -180,8 +180,10 @@ def test_a_threshold_whose_model_is_gone_is_not_verified_in_silence(
     ]
 
 
-@pytest.mark.parametrize(("c", "status"), [("9.0", "released"), ("0.4", "infeasible")])
-@pytest.mark.parametrize("kind", ["table", "view"])
+@pytest.mark.parametrize(
+    ("c", "status", "kind"),
+    [("9.0", "released", "table"), ("9.0", "released", "view"), ("0.4", "infeasible", "table")],
+)
 def test_thresholds_in_a_table_give_the_same_result(
     people: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, c: str, status: str, kind: str
 ) -> None:

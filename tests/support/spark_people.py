@@ -15,7 +15,7 @@ PEOPLE = """
         ['flu', 'cold', 'HIV', NULL, 'it''s'][1 + i // 3 % 5] AS ill,
         CAST(['0.0', '-0.0', '1.5', 'nan', NULL][1 + i % 5] AS DOUBLE) AS dose,
         CAST(i % 9 * 1.25 AS DECIMAL(8, 2)) AS pay
-    FROM range(600) AS r (i)
+    FROM range(300) AS r (i)
 """
 CITIES = "SELECT * FROM (VALUES ('ulm', 'n'), ('ys', 'n'), ('rom', 's'), ('', 's')) AS t (city, region)"
 POLICY = """
