@@ -142,6 +142,11 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000, 20, 20)
 
 
+def pytest_unconfigure() -> None:
+    """What is left at the end is looked through once more, as Python does: or it would count as lost."""
+    gc.unfreeze()
+
+
 # -- what a test may need -------------------------------------------------------------------------
 
 

@@ -151,6 +151,10 @@ class Session(FarWarehouse):
         if not self._one_view:
             return []
         halves = self.fetch(HALVES.format(relation=literal(relation.spelled)))
+        if halves:
+            # Before the other connection does: who comes in between, to alter the table, would wait for that one, and
+            # this one for him.
+            self._run(f"LOCK TABLE {relation.spelled} IN ACCESS SHARE MODE")
         page = [sql("CAST(:page AS TID)", page=exp.Literal.string(f"({half},0)")) for (half,) in halves]
         return [sql(f"ctid {side} :page", page=begin) for begin in page for side in ("<", ">=")]
 

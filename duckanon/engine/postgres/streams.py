@@ -39,15 +39,14 @@ class _Streams:
 
     def __init__(self, first: Connection, texts: list[str], another: Another) -> None:
         self._first, (self._text, self._other_text), self._another = first, texts, another
-        # Schema and batches, what went wrong, and None as soon as one of the two has sent all.
+        # Of each its schema, its batches, and None at the end; or what went wrong.
         self._arrived: Queue[Any] = Queue(_UNREAD)
         self._fault: BaseException | None = None
-        self._threads: list[threading.Thread] = []
-        self._begin(lambda: self._pass_on(self._first, self._text))
-
-    def _begin(self, work: Callable[[], None]) -> None:
-        self._threads.append(threading.Thread(target=self._told, args=(work,), daemon=True))
-        self._threads[-1].start()
+        self._threads = [
+            threading.Thread(target=self._told, args=(work,), daemon=True) for work in (self._lead, self._follow)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def _told(self, work: Callable[[], None]) -> None:
         try:
@@ -56,38 +55,40 @@ class _Streams:
         except BaseException as fault:
             self._arrived.put(fault)
 
-    def _pass_on(self, connection: Connection, text: str) -> None:
-        with connection.stream(text) as rows:
-            self._arrived.put(rows.schema)
-            for batch in rows:
-                self._arrived.put(batch)
+    def _lead(self) -> None:
+        with self._first.stream(self._text) as rows:
+            self._pass_on(rows)
 
     def _follow(self) -> None:
         """The other rows, over another connection, if one can be had and begins at once; else when the first has sent
-        its own. It begins when the first has, which holds the table then: who comes in between, to change it, would
-        wait for one of them and have the other wait."""
+        its own."""
         with ExitStack() as opened:
             try:
                 rows = opened.enter_context(opened.enter_context(self._another()).stream(self._other_text))
             except EngineError:
                 self._threads[0].join()
                 rows = opened.enter_context(self._first.stream(self._other_text))
-            for batch in rows:
-                self._arrived.put(batch)
+            self._pass_on(rows)
+
+    def _pass_on(self, rows: pyarrow.RecordBatchReader) -> None:
+        self._arrived.put(rows.schema)
+        for batch in rows:
+            self._arrived.put(batch)
 
     def schema(self) -> pyarrow.Schema:
-        """Once the first has begun to send."""
-        schema = self._next()
-        self._begin(self._follow)
-        return schema
+        """Once one of the two has begun to send."""
+        return self._next()
 
     def batches(self) -> Iterator[pyarrow.RecordBatch]:
-        sending = 2
+        import pyarrow
+
+        sending = len(self._threads)
         while sending:
-            if (batch := self._next()) is None:
+            arrived = self._next()
+            if arrived is None:
                 sending -= 1
-            else:
-                yield batch
+            elif isinstance(arrived, pyarrow.RecordBatch):
+                yield arrived
 
     def _next(self) -> Any:
         arrived = self._arrived.get()
