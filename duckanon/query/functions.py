@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from duckanon.query.expressions import literal, sql
-from duckanon.query.nodes import Own
+from duckanon.query.own import Own
 
 # -- numbers ------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from sqlglot.dialects.snowflake import Snowflake
 from duckanon.query.dialects.postgres import PostgresDialect
 from duckanon.query.dialects.spark import SparkDialect
 from duckanon.query.dialects.translation import Translating, Word, Words, functions, is_wide, unsaid
-from duckanon.query.nodes import Own
+from duckanon.query.own import Own
 
 
 def _without_main(node: exp.Table) -> exp.Expr:

@@ -17,7 +17,7 @@ from duckanon.query.dialects.translation import (
     narrower,
     unsaid,
 )
-from duckanon.query.nodes import Own
+from duckanon.query.own import Own
 
 
 def _parsed(template: str) -> exp.Expr:

@@ -18,7 +18,7 @@ from duckanon.query.dialects.translation import (
     text,
     unsaid,
 )
-from duckanon.query.nodes import Own
+from duckanon.query.own import Own
 
 
 def _exploded(count: exp.Expr) -> exp.Expr:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import UnsupportedError
 
-from duckanon.query.nodes import OWN, Own
+from duckanon.query.own import OWN, Own
 
 # What to say in place of a node.
 Word = Callable[[Any], exp.Expr]

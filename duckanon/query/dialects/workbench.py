@@ -10,7 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.dialects.duckdb import DuckDB
 
 from duckanon.query.dialects.translation import Translating, Words, called, functions, itself, text
-from duckanon.query.nodes import Own
+from duckanon.query.own import Own
 
 
 def _parsed(template: str) -> exp.Expr:
