@@ -39,6 +39,7 @@ class FileTarget:
         self.path = self.place.path
         self.replace, self._usual = replace, 0o600
         self._columns: tuple[str, ...] = ()
+        self._sorted: exp.Table | None = None
         self._lines: CsvLines | None = None
         self._must_fit()
         self.place.must_be_writable()
@@ -99,7 +100,12 @@ class FileTarget:
         if recoding.rows <= _MANY:
             return recoding.query(source, AS_THEY_ARE)
         if not can_be_lines(self.release, recoding, source):
-            return recoding.query(source, Dictionaries(scratch))
+            rows = recoding.query(source, Dictionaries(scratch))
+            if recoding.shown.aside is None or self.release.kind != "parquet":
+                return rows
+            # One thread writes dictionaries; several sort what has not been counted.
+            self._sorted = scratch.table("sorted_rows", rows, "the rows of the release, sorted")
+            return exp.select("*").from_(self._sorted)
         self._lines = CsvLines(self.release, recoding, source, scratch)
         return self._lines.query
 
@@ -116,6 +122,8 @@ class FileTarget:
         name = scratch.adopt("VIEW", "written")
         columns = self._lines.columns if self._lines else scratch.workbench.shape(query)
         files.define(name, self.unfinished, self.release, columns)
+        if self._sorted is not None:
+            scratch.drop(self._sorted)
         if self.release.kind == "parquet":
             return Relation((name.name,), "view")
         # A text is parsed once, however many questions are asked of it.
