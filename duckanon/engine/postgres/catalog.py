@@ -34,13 +34,13 @@ _COLUMNS = """
     ORDER BY a.attnum
 """
 # Of a table in the server's own pages that is worth two processes, if it has them: the page in the middle. Who may read
-# some columns only does not see on which page a row is.
+# some columns only does not see on which page a row is. Of a replica nobody asks for a view of the data to share.
 HALVES = """
     SELECT pg_relation_size(c.oid) / CAST(current_setting('block_size') AS bigint) / 2
     FROM pg_class AS c JOIN pg_am AS a ON a.oid = c.relam AND a.amname = 'heap'
     WHERE c.oid = to_regclass({relation}) AND c.relkind = 'r' AND c.relpersistence <> 't'
         AND has_table_privilege(c.oid, 'SELECT') AND pg_relation_size(c.oid) >= 64 * 1024 * 1024
-        AND CAST(current_setting('max_parallel_workers_per_gather') AS integer) > 0
+        AND CAST(current_setting('max_parallel_workers_per_gather') AS integer) > 0 AND NOT pg_is_in_recovery()
 """
 
 
