@@ -113,14 +113,14 @@ class FileTarget:
         self.place.sweep()
         self._usual = self._begin()
         files = self.workbench.files
+        columns = self._lines.columns if self._lines else scratch.workbench.shape(query)
         if self._lines:
             files.write_lines(query, self.unfinished, self.release)
             if read := self._read_lines(self._lines):
                 return read
         else:
-            files.write(query, self.unfinished, self.release, metadata_of(mark))
+            files.write(query, columns, self.unfinished, self.release, metadata_of(mark))
         name = scratch.adopt("VIEW", "written")
-        columns = self._lines.columns if self._lines else scratch.workbench.shape(query)
         files.define(name, self.unfinished, self.release, columns)
         if self._sorted is not None:
             scratch.drop(self._sorted)

@@ -37,19 +37,19 @@ class ReleaseFiles:
     def __init__(self, workbench: Workbench) -> None:
         self.workbench = workbench
 
-    def write(self, query: exp.Query, path: Path, release: Release, metadata: dict[str, str]) -> None:
+    def write(
+        self, query: exp.Query, columns: list[Column], path: Path, release: Release, metadata: dict[str, str]
+    ) -> None:
+        """The rows of a query, which has these columns."""
         rows, options = query.sql(self.workbench.dialect, identify=True), copy_options(release, metadata)
         if release.options.escape_formulas:
-            rows = f"SELECT {written(self.workbench.shape(query), release)} FROM ({rows})"
-        apart = release.options.partition_by or (release.kind == "parquet" and self._from_dictionaries(query))
-        with self._one_thread() if apart else nullcontext():
+            rows = f"SELECT {written(columns, release)} FROM ({rows})"
+        # DuckDB 2.0 leaves out of the dictionary of a file what no row shows. Of several threads that find out what is
+        # shown one may undo what another has found: a label comes out as the empty text, in one of twenty files with
+        # ten thousand labels, and no two files are the same.
+        from_dictionaries = release.kind == "parquet" and any(c.type.is_enumeration for c in columns)
+        with self._one_thread() if release.options.partition_by or from_dictionaries else nullcontext():
             self.workbench.run(f"COPY ({rows}) TO {text(str(path))} ({options})", "the release")
-
-    def _from_dictionaries(self, query: exp.Query) -> bool:
-        """DuckDB 2.0 leaves out of the dictionary of a file what no row shows. Of several threads that find out what is
-        shown one may undo what another has found: a label comes out as the empty text, in one of twenty files with ten
-        thousand labels, and no two files are the same."""
-        return any(c.type.is_enumeration for c in self.workbench.shape(query))
 
     def write_lines(self, lines: exp.Query, path: Path, release: Release) -> None:
         """The rows of a query, each of which is a line."""

@@ -18,6 +18,7 @@ from duckanon.query.dialects.translation import (
     text,
     unsaid,
 )
+from duckanon.query.expressions import sql
 from duckanon.query.own import Own
 
 
@@ -30,24 +31,17 @@ def _exploded(count: exp.Expr) -> exp.Expr:
 
 def _hashed(*cells: exp.Expr) -> exp.Expr:
     """A NULL is skipped there, so whether there is one is hashed with each cell."""
-    parts = [part for cell in cells for part in (exp.Is(this=_whole(cell), expression=exp.null()), cell)]
-    return called("XXHASH64")(*parts)
-
-
-def _whole(expression: exp.Expr) -> exp.Expr:
-    """As an operand."""
-    return expression.copy() if isinstance(expression, exp.Column) else exp.paren(expression)
+    return called("XXHASH64")(*(part for cell in cells for part in (sql(":cell IS NULL", cell=cell), cell)))
 
 
 def _finite(number: exp.Expr) -> exp.Expr:
     """NaN is above every number there."""
-    infinity = exp.cast(exp.Literal.string("Infinity"), "DOUBLE")
-    return exp.paren(exp.LT(this=exp.Abs(this=number), expression=infinity), copy=False)
+    return exp.paren(sql("ABS(:number) < CAST('Infinity' AS DOUBLE)", number=number), copy=False)
 
 
 def _there(day: exp.Expr) -> exp.Expr:
     """There are no others."""
-    return exp.Not(this=exp.Is(this=_whole(day), expression=exp.null()))
+    return sql(":day IS NOT NULL", day=day)
 
 
 def _made(node: exp.Create) -> exp.Expr:
